@@ -1,0 +1,75 @@
+// Package extract turns messages into candidates: proposals of what is worth
+// remembering, each with a verbatim quote from the message that says it. An
+// extractor proposes; quote checking, authority, canonicalisation and
+// reconciliation are decided by deterministic code after it.
+package extract
+
+import (
+	"context"
+
+	"github.com/meminfra/memory-layer/meminfra/memory"
+)
+
+// Extractor reads the target messages and proposes candidates.
+type Extractor interface {
+	// ID names the extractor and its version, for example "patterns/1". An
+	// episode is extracted once per ID.
+	ID() string
+	// Extract returns candidates in message order. No candidates means that
+	// nothing is worth keeping; an error means that it could not tell, and the
+	// episodes stay pending. It must not keep or change its input.
+	Extract(ctx context.Context, in Input) (Output, error)
+}
+
+// Input is what an extractor sees. Facts come from Target only; Context
+// resolves references.
+type Input struct {
+	UserID   string
+	UserName string // the user's name, "" if not told
+	Target   []Message
+	Context  []Message // older messages of the same conversation, in order
+}
+
+// Message is an episode with the subject for whom it speaks.
+type Message struct {
+	memory.Episode
+	Speaks memory.Subject // whose "I" this is; zero for roles other than user
+}
+
+// Output is what an extractor returns.
+type Output struct {
+	Candidates []Candidate
+	Model      string // the model asked, "" for none
+	PromptHash string
+}
+
+// Candidate is one proposal. Authority is not in it: that comes from the role
+// of the quoted message.
+type Candidate struct {
+	Kind      memory.Kind // "" is taken from the predicate, else fact
+	Text      string      // how it reads by itself; "" takes the quote
+	Subject   memory.Subject
+	Predicate string // canonical, alias or free label; "" for open memory
+	Value     string // as said; canonicalised later
+	Polarity  memory.Polarity
+	Stated    memory.Validity // zero From: since the message was sent
+	// Past marks an undated past ("I used to use X"): it ended no later than
+	// the message and never holds a slot.
+	Past       bool
+	Vague      memory.Vague
+	Confidence float64
+	Importance float64
+	EpisodeID  string
+	Quote      string // verbatim, from that episode
+	Start      int    // byte offset of Quote in the content; -1 if not known
+}
+
+// Rejection is a candidate that was not stored, and why. It holds no text: the
+// candidate is named by its episode and its place in the output.
+type Rejection struct {
+	EpisodeID string
+	MessageID string
+	Candidate int // index in the extractor's output, from 0
+	Predicate string
+	Reason    string
+}

@@ -1,0 +1,102 @@
+package memory
+
+import "time"
+
+// Trace is one retrieval or answer: the unit of feedback. It carries no ledger
+// entry and is kept for 30 days.
+type Trace struct {
+	Partition string
+	ID        string
+	Kind      string // search or answer
+	Query     string
+	Route     string
+	Intent    string // canonical JSON of the intent used, "" for none
+	Degraded  []string
+	At        time.Time
+	Items     []TraceItem
+}
+
+// TraceItem is one result of a trace. Rank counts from 1.
+type TraceItem struct {
+	Rank      int
+	OwnerKind OwnerKind
+	OwnerID   string
+	Shared    bool
+	Opened    bool
+	Cited     bool
+	Authority Authority
+	Score     float64
+}
+
+// TraceRetention is how long traces are kept. Source: design section 4.
+const TraceRetention = 30 * 24 * time.Hour
+
+// OwnerKind says what an embedding or a trace item belongs to.
+type OwnerKind string
+
+// The owner kinds.
+const (
+	OwnerEpisode OwnerKind = "episode"
+	OwnerItem    OwnerKind = "item"
+)
+
+// Embedding is one vector, unit length, made by a named model. Vectors of two
+// models are never compared.
+type Embedding struct {
+	Partition string
+	OwnerKind OwnerKind
+	OwnerID   string
+	Part      int // from 0, for owners embedded in parts
+	Model     string
+	Vector    []float32
+	Change    int64
+}
+
+// ExtractionStatus is how far the extraction of one episode has come.
+// "Nothing worth keeping" (empty) and "could not tell" (failed) differ.
+type ExtractionStatus string
+
+// The extraction statuses.
+const (
+	ExtractionPending ExtractionStatus = "pending"
+	ExtractionDone    ExtractionStatus = "done"
+	ExtractionEmpty   ExtractionStatus = "empty"
+	ExtractionFailed  ExtractionStatus = "failed"
+)
+
+// Extraction is the state of one episode under one extractor.
+type Extraction struct {
+	Partition  string
+	EpisodeID  string
+	Extractor  string
+	Status     ExtractionStatus
+	Attempts   int
+	LeaseUntil time.Time // another writer may take it over after this
+	Error      string    // a category, never text from the episode
+	UpdatedAt  time.Time
+}
+
+// Grant is one event of a time-bound edge: granted or revoked. The edge's state
+// at a moment is its latest event before it.
+type Grant struct {
+	Partition string
+	ID        string
+	Kind      GrantKind
+	Left      string // user, agent, team
+	Right     string // agent, resource, member
+	Revoked   bool
+	At        time.Time
+	By        string
+	Change    int64
+	Salt      []byte
+}
+
+// GrantKind names an edge.
+type GrantKind string
+
+// The edges of design section 6.
+const (
+	GrantUserAgent     GrantKind = "user_agent"
+	GrantAgentResource GrantKind = "agent_resource"
+	GrantTeamMember    GrantKind = "team_member"
+)
