@@ -93,7 +93,7 @@ type Item struct {
 	Value     string // as shown
 	ValueID   string // canonical identity; "" without a value
 	FactKey   string // "" for open-world items
-	TextKey   string // normalised text, the identity of open-world items
+	TextKey   string // NormalText(Text), kept as a hash only: empty when read back
 	Polarity  Polarity
 
 	Authority   Authority
@@ -121,6 +121,7 @@ type State struct {
 	Partition  string
 	ItemID     string
 	N          int // from 1
+	FactKey    string // of the item: at most one open holder for each
 	Change     int64
 	Status     Status
 	Valid      Validity

@@ -1,0 +1,255 @@
+// Package storage is the contract between the services and a SQL store: small
+// role interfaces, their parameters and sentinels. Two adapters implement it,
+// postgres and sqlite; storagetest proves both with one suite.
+//
+// SQL is the truth. A commit begins by taking its partition's row (the lock is
+// a row), which hands out the next change number; everything written in it
+// carries that number, and a derived index that has seen the number has seen
+// the commit. Nothing here decides anything: services decide, stores keep.
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/meminfra/memory-layer/meminfra/memory"
+)
+
+// Sentinels of the stores.
+var (
+	// ErrNotFound: no such row in that partition.
+	ErrNotFound = errors.New("not found")
+	// ErrBusy: another process holds the database; nothing was written.
+	ErrBusy = errors.New("the database is locked by another process")
+	// ErrUnreachable: the server does not answer; nothing was written.
+	ErrUnreachable = errors.New("the database server is unreachable")
+	// ErrSchema: the database's schema is not the one this program needs.
+	// Wrapped in a *SchemaError.
+	ErrSchema = errors.New("schema mismatch")
+	// ErrConflict: a constraint refused the commit; nothing was written.
+	ErrConflict = errors.New("conflicting write")
+	// ErrClosed: the store was closed.
+	ErrClosed = errors.New("store is closed")
+)
+
+// SchemaError names both schema versions: what the database has and what this
+// program needs. Have 0 is an empty database.
+type SchemaError struct {
+	Have, Want uint
+	Dirty      bool // a migration to Have stopped half-way
+}
+
+func (e *SchemaError) Error() string {
+	switch {
+	case e.Dirty:
+		return fmt.Sprintf("schema version %d was left half-applied: restore a backup or repair it by hand, then run migrate", e.Have)
+	case e.Have > e.Want:
+		return fmt.Sprintf("the database has schema %d and this program knows up to %d: use a newer program", e.Have, e.Want)
+	}
+	return fmt.Sprintf("the database has schema %d and this program needs %d: run migrate", e.Have, e.Want)
+}
+
+func (e *SchemaError) Unwrap() error { return ErrSchema }
+
+// Store is one database.
+type Store interface {
+	Reader
+	// Update runs fn in one transaction that holds the partition's row: it
+	// makes the row if there is none, raises its change number by one and
+	// commits what fn wrote, or nothing if fn returns an error (which Update
+	// returns as it is). fn must not use the Store itself and may be run only
+	// once. Errors: ErrBusy, ErrUnreachable, ErrConflict, ErrClosed.
+	Update(ctx context.Context, p memory.Partition, fn func(Tx) error) error
+	// PutTrace appends a trace; it takes no partition lock and changes no
+	// change number. It also drops traces older than memory.TraceRetention
+	// now and then.
+	PutTrace(ctx context.Context, t memory.Trace) error
+	// Describe names the store for people, without credentials, for example
+	// "sqlite:/home/ada/memory.db" or "postgres://db.example:5432/app".
+	Describe() string
+	Close() error
+}
+
+// Reader is what can be read outside a commit. Each call sees one snapshot.
+type Reader interface {
+	// Heads returns the heads of those partitions that exist, by id.
+	Heads(ctx context.Context, partitions ...string) (map[string]Head, error)
+	// Changes returns every index row of the partition written after the
+	// change number since, and the head they were read at, as one snapshot.
+	// since 0 means all. Embeddings are those of the given model only.
+	Changes(ctx context.Context, p ChangesParams) (Changes, error)
+	// Items returns the records of those ids that exist, in the order asked.
+	Items(ctx context.Context, partition string, ids []string) ([]ItemRecord, error)
+	// Line returns the whole version line (all items with the same fact key;
+	// for open-world items the same root) of an item, oldest Seq first.
+	// Errors: ErrNotFound.
+	Line(ctx context.Context, partition, itemID string) ([]ItemRecord, error)
+	// Episodes returns the episodes of those ids that exist, in the order asked.
+	Episodes(ctx context.Context, partition string, ids []string) ([]memory.Episode, error)
+	// Decisions returns the decisions of those ids that exist, in the order asked.
+	Decisions(ctx context.Context, partition string, ids []string) ([]memory.Decision, error)
+	// Trace returns a trace with its items by rank. Errors: ErrNotFound.
+	Trace(ctx context.Context, partition, id string) (memory.Trace, error)
+	// Grants returns all grant events of the tenant-directory partition that
+	// touch the given left id, or right id, oldest first.
+	Grants(ctx context.Context, partition string, p GrantParams) ([]memory.Grant, error)
+	// Entries streams ledger entries with sequence numbers after the given
+	// one, in order; it stops at fn's first error and returns it.
+	Entries(ctx context.Context, partition string, after int64, fn func(memory.Entry) error) error
+}
+
+// Tx is a commit under the partition's lock. Reads see the commit's own writes.
+type Tx interface {
+	// Head is the partition's head with this commit's change number; Seq and
+	// ledger fields are as of its start.
+	Head() Head
+	// NextSeq reserves n consecutive sequence numbers and returns the first.
+	NextSeq(n int) int64
+
+	// Idempotency returns what was recorded under a key. Errors: ErrNotFound.
+	Idempotency(ctx context.Context, key string) (IdempotencyRecord, error)
+	// EpisodesByMessage returns the conversation's episodes with those message ids.
+	EpisodesByMessage(ctx context.Context, conversation string, messageIDs []string) ([]memory.Episode, error)
+	// Sessions returns the first and last SentAt of each session of the conversation.
+	Sessions(ctx context.Context, conversation string) ([]SessionSpan, error)
+	// Unextracted returns the conversation's episodes, in Seq order, whose row
+	// for the extractor is pending or failed with no lease running at now.
+	Unextracted(ctx context.Context, conversation, extractor string, now time.Time) ([]memory.Episode, error)
+	// Extractions returns the extraction rows of those episodes.
+	Extractions(ctx context.Context, extractor string, episodeIDs []string) ([]memory.Extraction, error)
+	// ItemsByFactKey returns all items with one of those fact keys, by Seq.
+	ItemsByFactKey(ctx context.Context, keys []string) ([]ItemRecord, error)
+	// ItemsByText returns all items with one of those text keys, by Seq.
+	ItemsByText(ctx context.Context, textKeys []string) ([]ItemRecord, error)
+	// Items is Reader.Items within the commit.
+	Items(ctx context.Context, ids []string) ([]ItemRecord, error)
+
+	PutConversation(ctx context.Context, c Conversation) error
+	InsertEpisodes(ctx context.Context, list []memory.Episode) error
+	PutExtractions(ctx context.Context, list []memory.Extraction) error // insert or replace
+	InsertDecisions(ctx context.Context, list []memory.Decision) error
+	InsertItems(ctx context.Context, list []memory.Item) error
+	// CloseStates sets SystemTo of the open state of each item; do it before
+	// inserting the state that follows.
+	CloseStates(ctx context.Context, itemIDs []string, at time.Time) error
+	InsertStates(ctx context.Context, list []memory.State) error
+	InsertEvidence(ctx context.Context, list []memory.Evidence) error
+	InsertConflicts(ctx context.Context, list []memory.Conflict) error
+	InsertOrigins(ctx context.Context, list []Origin) error
+	PutEmbeddings(ctx context.Context, list []memory.Embedding) error // insert or replace
+	InsertGrants(ctx context.Context, list []memory.Grant) error
+	InsertFeedback(ctx context.Context, list []Feedback) error
+	PutIdempotency(ctx context.Context, r IdempotencyRecord) error
+	// AppendEntries appends ledger entries and moves the partition's ledger
+	// head to the last one.
+	AppendEntries(ctx context.Context, list []memory.Entry) error
+}
+
+// Head is a partition's row: its counters.
+type Head struct {
+	Partition  string
+	Change     int64  // number of the last commit
+	Seq        int64  // last sequence number handed out
+	Erased     int64  // change number of the last erasure: an index older than it is rebuilt
+	LedgerSeq  int64  // last ledger entry, 0 for none
+	LedgerHead []byte // its hash
+}
+
+// ChangesParams asks for index rows.
+type ChangesParams struct {
+	Partition string
+	Since     int64
+	Model     string // embedding model
+}
+
+// Changes is what an index needs to catch up.
+type Changes struct {
+	Head       Head
+	Reset      bool // since is older than the last erasure: these rows are all there is
+	Episodes   []memory.Episode
+	Items      []ItemStates
+	Embeddings []memory.Embedding // part 0 and up, of rows above and of older ones embedded since
+}
+
+// ItemStates is an item with all its states by N.
+type ItemStates struct {
+	memory.Item
+	States []memory.State
+}
+
+// ItemRecord is an item with everything said about it.
+type ItemRecord struct {
+	memory.Item
+	States    []memory.State // by N; the last one is the present belief
+	Evidence  []EvidenceRecord
+	Conflicts []memory.Conflict // those that name it on either side
+	Origins   []Origin
+}
+
+// Present is the state believed now.
+func (r ItemRecord) Present() memory.State {
+	if len(r.States) == 0 {
+		return memory.State{}
+	}
+	return r.States[len(r.States)-1]
+}
+
+// EvidenceRecord is evidence with what the fold needs of its episode.
+type EvidenceRecord struct {
+	memory.Evidence
+	MessageID      string
+	ConversationID string
+	SentAt         time.Time
+	EpisodeSeq     int64
+}
+
+// Conversation is a conversation's row.
+type Conversation struct {
+	Partition string
+	ID        string
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// SessionSpan is the stretch of time that a session covers.
+type SessionSpan struct {
+	SessionID   string
+	First, Last time.Time
+}
+
+// IdempotencyRecord remembers a finished call by ids only.
+type IdempotencyRecord struct {
+	Partition string
+	Key       string
+	Body      []byte // SHA-256 of the request
+	Result    string // canonical JSON of ids
+	At        time.Time
+}
+
+// Origin is a contributing agent or resource of an item.
+type Origin struct {
+	Partition string
+	ItemID    string
+	Kind      string // agent or resource
+	Name      string
+}
+
+// Feedback is one reward given to a trace, in [-1,1].
+type Feedback struct {
+	Partition string
+	ID        string
+	TraceID   string
+	Reward    float64
+	Key       string // idempotency key, "" for none
+	At        time.Time
+	Change    int64
+	Salt      []byte
+}
+
+// GrantParams selects grant events; empty fields match all.
+type GrantParams struct {
+	Kind        memory.GrantKind
+	Left, Right string
+}

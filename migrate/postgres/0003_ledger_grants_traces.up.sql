@@ -1,0 +1,72 @@
+-- The ledger chain of each partition, access grants (in the tenant-directory
+-- partition), traces and the feedback on them.
+
+CREATE TABLE ledger (
+    partition text COLLATE "C" NOT NULL,
+    seq       bigint NOT NULL,
+    operation text COLLATE "C" NOT NULL,
+    objects   text COLLATE "C" NOT NULL, -- canonical JSON: kind, id, salted digest
+    at        bigint NOT NULL,
+    alg       text COLLATE "C" NOT NULL,
+    key_id    text COLLATE "C" NOT NULL DEFAULT '',
+    prev      bytea NOT NULL,
+    hash      bytea NOT NULL,
+    PRIMARY KEY (partition, seq)
+);
+
+CREATE TABLE access_grant (
+    partition   text COLLATE "C" NOT NULL,
+    access_grant text COLLATE "C" NOT NULL,
+    kind        text COLLATE "C" NOT NULL CHECK (kind IN ('user_agent', 'agent_resource', 'team_member')),
+    left_id     text COLLATE "C" NOT NULL,
+    right_id    text COLLATE "C" NOT NULL,
+    revoked     boolean NOT NULL,
+    at          bigint NOT NULL,
+    by_id       text COLLATE "C" NOT NULL DEFAULT '',
+    change      bigint NOT NULL,
+    salt        bytea NOT NULL,
+    PRIMARY KEY (partition, access_grant)
+);
+CREATE INDEX access_grant_left ON access_grant (partition, kind, left_id, right_id, at);
+CREATE INDEX access_grant_right ON access_grant (partition, kind, right_id, left_id, at);
+
+CREATE TABLE trace (
+    partition text COLLATE "C" NOT NULL,
+    trace     text COLLATE "C" NOT NULL,
+    kind      text COLLATE "C" NOT NULL,
+    query     text COLLATE "C" NOT NULL,
+    route     text COLLATE "C" NOT NULL DEFAULT '',
+    intent    text COLLATE "C" NOT NULL DEFAULT '',
+    degraded  text COLLATE "C" NOT NULL DEFAULT '', -- canonical JSON list
+    at        bigint NOT NULL,
+    PRIMARY KEY (partition, trace)
+);
+CREATE INDEX trace_at ON trace (partition, at);
+
+CREATE TABLE trace_item (
+    partition  text COLLATE "C" NOT NULL,
+    trace      text COLLATE "C" NOT NULL,
+    rank       integer NOT NULL,
+    owner_kind text COLLATE "C" NOT NULL,
+    owner      text COLLATE "C" NOT NULL,
+    shared     boolean NOT NULL DEFAULT FALSE,
+    opened     boolean NOT NULL DEFAULT FALSE,
+    cited      boolean NOT NULL DEFAULT FALSE,
+    authority  text COLLATE "C" NOT NULL DEFAULT '',
+    score      double precision NOT NULL,
+    PRIMARY KEY (partition, trace, rank, shared),
+    FOREIGN KEY (partition, trace) REFERENCES trace (partition, trace)
+);
+
+CREATE TABLE feedback (
+    partition text COLLATE "C" NOT NULL,
+    feedback  text COLLATE "C" NOT NULL,
+    trace     text COLLATE "C" NOT NULL,
+    reward    double precision NOT NULL CHECK (reward >= -1 AND reward <= 1),
+    key       text COLLATE "C" NOT NULL DEFAULT '',
+    at        bigint NOT NULL,
+    change    bigint NOT NULL,
+    salt      bytea NOT NULL,
+    PRIMARY KEY (partition, feedback)
+);
+CREATE UNIQUE INDEX feedback_once ON feedback (partition, trace, key) WHERE key <> '';

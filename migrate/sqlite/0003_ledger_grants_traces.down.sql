@@ -1,0 +1,5 @@
+DROP TABLE feedback;
+DROP TABLE trace_item;
+DROP TABLE trace;
+DROP TABLE access_grant;
+DROP TABLE ledger;

@@ -1,0 +1,72 @@
+-- The ledger chain of each partition, access grants (in the tenant-directory
+-- partition), traces and the feedback on them.
+
+CREATE TABLE ledger (
+    partition TEXT NOT NULL,
+    seq       INTEGER NOT NULL,
+    operation TEXT NOT NULL,
+    objects   TEXT NOT NULL, -- canonical JSON: kind, id, salted digest
+    at        INTEGER NOT NULL,
+    alg       TEXT NOT NULL,
+    key_id    TEXT NOT NULL DEFAULT '',
+    prev      BLOB NOT NULL,
+    hash      BLOB NOT NULL,
+    PRIMARY KEY (partition, seq)
+);
+
+CREATE TABLE access_grant (
+    partition   TEXT NOT NULL,
+    access_grant TEXT NOT NULL,
+    kind        TEXT NOT NULL CHECK (kind IN ('user_agent', 'agent_resource', 'team_member')),
+    left_id     TEXT NOT NULL,
+    right_id    TEXT NOT NULL,
+    revoked     INTEGER NOT NULL,
+    at          INTEGER NOT NULL,
+    by_id       TEXT NOT NULL DEFAULT '',
+    change      INTEGER NOT NULL,
+    salt        BLOB NOT NULL,
+    PRIMARY KEY (partition, access_grant)
+);
+CREATE INDEX access_grant_left ON access_grant (partition, kind, left_id, right_id, at);
+CREATE INDEX access_grant_right ON access_grant (partition, kind, right_id, left_id, at);
+
+CREATE TABLE trace (
+    partition TEXT NOT NULL,
+    trace     TEXT NOT NULL,
+    kind      TEXT NOT NULL,
+    query     TEXT NOT NULL,
+    route     TEXT NOT NULL DEFAULT '',
+    intent    TEXT NOT NULL DEFAULT '',
+    degraded  TEXT NOT NULL DEFAULT '', -- canonical JSON list
+    at        INTEGER NOT NULL,
+    PRIMARY KEY (partition, trace)
+);
+CREATE INDEX trace_at ON trace (partition, at);
+
+CREATE TABLE trace_item (
+    partition  TEXT NOT NULL,
+    trace      TEXT NOT NULL,
+    rank       INTEGER NOT NULL,
+    owner_kind TEXT NOT NULL,
+    owner      TEXT NOT NULL,
+    shared     INTEGER NOT NULL DEFAULT FALSE,
+    opened     INTEGER NOT NULL DEFAULT FALSE,
+    cited      INTEGER NOT NULL DEFAULT FALSE,
+    authority  TEXT NOT NULL DEFAULT '',
+    score      REAL NOT NULL,
+    PRIMARY KEY (partition, trace, rank, shared),
+    FOREIGN KEY (partition, trace) REFERENCES trace (partition, trace)
+);
+
+CREATE TABLE feedback (
+    partition TEXT NOT NULL,
+    feedback  TEXT NOT NULL,
+    trace     TEXT NOT NULL,
+    reward    REAL NOT NULL CHECK (reward >= -1 AND reward <= 1),
+    key       TEXT NOT NULL DEFAULT '',
+    at        INTEGER NOT NULL,
+    change    INTEGER NOT NULL,
+    salt      BLOB NOT NULL,
+    PRIMARY KEY (partition, feedback)
+);
+CREATE UNIQUE INDEX feedback_once ON feedback (partition, trace, key) WHERE key <> '';
