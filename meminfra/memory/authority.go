@@ -75,3 +75,13 @@ func ParseAuthority(s string) (Authority, error) {
 	}
 	return 0, fmt.Errorf("unknown authority of %d bytes: want authorized, attested or unendorsed", len(s))
 }
+
+// MarshalText writes the word, so that JSON shows it.
+func (a Authority) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
+// UnmarshalText is the inverse of MarshalText.
+func (a *Authority) UnmarshalText(b []byte) error {
+	v, err := ParseAuthority(string(b))
+	*a = v
+	return err
+}

@@ -120,7 +120,7 @@ type Item struct {
 type State struct {
 	Partition  string
 	ItemID     string
-	N          int // from 1
+	N          int    // from 1
 	FactKey    string // of the item: at most one open holder for each
 	Change     int64
 	Status     Status

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // Metadata is caller data kept beside a message or item: JSON values only.
@@ -143,33 +144,38 @@ func writeObject(b *strings.Builder, m map[string]any) error {
 }
 
 func writeString(b *strings.Builder, s string) {
+	b.Write(AppendString(nil, s))
+}
+
+// AppendString appends s as a canonical JSON string (RFC 8785).
+func AppendString(b []byte, s string) []byte {
 	const hexDigits = "0123456789abcdef"
-	b.WriteByte('"')
+	b = append(b, '"')
 	for _, r := range s {
 		switch {
 		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
+			b = append(b, '\\', byte(r))
 		case r == '\b':
-			b.WriteString(`\b`)
+			b = append(b, `\b`...)
 		case r == '\t':
-			b.WriteString(`\t`)
+			b = append(b, `\t`...)
 		case r == '\n':
-			b.WriteString(`\n`)
+			b = append(b, `\n`...)
 		case r == '\f':
-			b.WriteString(`\f`)
+			b = append(b, `\f`...)
 		case r == '\r':
-			b.WriteString(`\r`)
+			b = append(b, `\r`...)
 		case r < 0x20:
-			b.WriteString(`\u00`)
-			b.WriteByte(hexDigits[r>>4])
-			b.WriteByte(hexDigits[r&15])
+			b = append(b, '\\', 'u', '0', '0', hexDigits[r>>4], hexDigits[r&15])
 		default:
-			b.WriteRune(r)
+			b = utf8.AppendRune(b, r)
 		}
 	}
-	b.WriteByte('"')
+	return append(b, '"')
 }
+
+// AppendInt appends n as a JSON number; only for numbers within 2^53.
+func AppendInt(b []byte, n int64) []byte { return strconv.AppendInt(b, n, 10) }
 
 // writeNumber follows ECMAScript Number::toString, as RFC 8785 requires.
 func writeNumber(b *strings.Builder, f float64) error {

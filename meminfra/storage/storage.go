@@ -76,9 +76,11 @@ type Store interface {
 type Reader interface {
 	// Heads returns the heads of those partitions that exist, by id.
 	Heads(ctx context.Context, partitions ...string) (map[string]Head, error)
-	// Changes returns every index row of the partition written after the
-	// change number since, and the head they were read at, as one snapshot.
-	// since 0 means all. Embeddings are those of the given model only.
+	// Changes returns every index row of the partition that was written after
+	// the change number since, or got a new state or an embedding of the given
+	// model after it, with the head they were read at, as one snapshot. since 0
+	// means all. Embeddings are those of the given model for every row
+	// returned, whenever they were written.
 	Changes(ctx context.Context, p ChangesParams) (Changes, error)
 	// Items returns the records of those ids that exist, in the order asked.
 	Items(ctx context.Context, partition string, ids []string) ([]ItemRecord, error)
@@ -170,7 +172,7 @@ type Changes struct {
 	Reset      bool // since is older than the last erasure: these rows are all there is
 	Episodes   []memory.Episode
 	Items      []ItemStates
-	Embeddings []memory.Embedding // part 0 and up, of rows above and of older ones embedded since
+	Embeddings []memory.Embedding // of the rows above, all parts
 }
 
 // ItemStates is an item with all its states by N.

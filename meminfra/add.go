@@ -1,0 +1,324 @@
+package meminfra
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/meminfra/memory-layer/meminfra/extract"
+	"github.com/meminfra/memory-layer/meminfra/ledger"
+	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/storage"
+)
+
+// Add stores the messages and remembers what they say. The messages are
+// committed first, so that nothing said is ever lost; what they say is then
+// extracted, checked, decided and committed in one transaction.
+//
+// It is idempotent for messages with an id: one that is known is not added or
+// extracted again, and a call that failed in between is completed by the next
+// Add on the conversation. With DryRun everything is decided as it would be
+// and nothing is written; ids in the result are then good for nothing.
+//
+// Errors: ErrNoUser, ErrNoMessages, ErrTooMany, ErrBlankMessage, ErrTooLong,
+// ErrMessageConflict, ErrKeyReused, memory.ErrMalformedID, ErrClosed and those
+// of the store; all of them leave nothing written. An *ExtractionError comes
+// with a non-nil result: the messages are stored and wait. Source: design section 5.
+func (m *MemoryLayer) Add(ctx context.Context, req AddRequest) (*AddResult, error) {
+	if m.closed.Load() {
+		return nil, fmt.Errorf("add: %w", ErrClosed)
+	}
+	episodes, err := m.prepare(req)
+	if err != nil {
+		return nil, fmt.Errorf("add: %w", err)
+	}
+	a := &addition{MemoryLayer: m, req: req, partition: m.userPartition(req.UserID), given: episodes,
+		result: &AddResult{Actions: []ActionTaken{}, Rejections: []Rejection{}, Degraded: []string{}}}
+	if err := a.run(ctx); err != nil {
+		var failed *ExtractionError
+		if errors.As(err, &failed) {
+			return a.result, fmt.Errorf("add: %w", err)
+		}
+		return nil, fmt.Errorf("add: %w", err)
+	}
+	return a.result, nil
+}
+
+// addition is one Add under way.
+type addition struct {
+	*MemoryLayer
+	req       AddRequest
+	partition memory.Partition
+	given     []memory.Episode // as prepared, then with what storing gave them
+	target    []memory.Episode // to be extracted: new ones and those left over
+	body      []byte           // SHA-256 of the request
+	chain     *ledger.Chain    // of the commit under way
+	result    *AddResult
+}
+
+// These end a transaction without a commit and are no failures.
+var (
+	errReplayed = errors.New("replayed")
+	errDryRun   = errors.New("dry run")
+	errNothing  = errors.New("nothing to write")
+)
+
+func (a *addition) run(ctx context.Context) error {
+	a.body = requestDigest(a.req, a.given)
+	if a.req.DryRun {
+		return a.dryRun(ctx)
+	}
+	err := a.update(ctx, a.storeEpisodes)
+	if errors.Is(err, errReplayed) {
+		return nil
+	}
+	if err != nil && !errors.Is(err, errNothing) {
+		return err
+	}
+	if len(a.target) == 0 {
+		return a.finish(ctx)
+	}
+	found, err := a.extract(ctx)
+	if err != nil {
+		return err
+	}
+	err = a.update(ctx, func(ctx context.Context, tx storage.Tx) error { return a.commit(ctx, tx, found) })
+	if errors.Is(err, errReplayed) {
+		return nil
+	}
+	return err
+}
+
+// update runs fn in a commit on the partition, with the ledger chain at its head.
+func (a *addition) update(ctx context.Context, fn func(context.Context, storage.Tx) error) error {
+	return a.store.Update(ctx, a.partition, func(tx storage.Tx) error {
+		head := tx.Head()
+		a.chain = ledger.NewChain(ledger.Key{}, head.LedgerSeq, head.LedgerHead)
+		return fn(ctx, tx)
+	})
+}
+
+// dryRun does the same in one transaction that is rolled back. Extraction runs
+// outside of it, on episodes that are not there yet.
+func (a *addition) dryRun(ctx context.Context) error {
+	roll := func(fn func(context.Context, storage.Tx) error) error {
+		err := a.update(ctx, func(ctx context.Context, tx storage.Tx) error {
+			if err := fn(ctx, tx); err != nil {
+				return err
+			}
+			return errDryRun
+		})
+		if errors.Is(err, errDryRun) || errors.Is(err, errReplayed) || errors.Is(err, errNothing) {
+			return nil
+		}
+		return err
+	}
+	before := append([]memory.Episode(nil), a.given...)
+	if err := roll(a.storeEpisodes); err != nil || len(a.target) == 0 {
+		return err
+	}
+	found, err := a.extract(ctx)
+	if err != nil {
+		return err
+	}
+	return roll(func(ctx context.Context, tx storage.Tx) error {
+		a.given, a.target = before, nil
+		if err := a.storeEpisodes(ctx, tx); err != nil {
+			return err
+		}
+		return a.commit(ctx, tx, found)
+	})
+}
+
+// leaseTime is how long an Add has its episodes to itself before another may
+// take over their extraction.
+const leaseTime = 2 * time.Minute
+
+// storeEpisodes is the first commit: the messages that are new, in order.
+func (a *addition) storeEpisodes(ctx context.Context, tx storage.Tx) error {
+	if err := a.replay(ctx, tx); err != nil {
+		return err
+	}
+	fresh, known, err := a.split(ctx, tx)
+	if err != nil {
+		return err
+	}
+	left, err := a.leftOver(ctx, tx, known)
+	if err != nil {
+		return err
+	}
+	if len(fresh) == 0 && len(left) == 0 {
+		return errNothing
+	}
+	if err := a.insertEpisodes(ctx, tx, fresh); err != nil {
+		return err
+	}
+	a.target = append(left, fresh...)
+	now := memory.Time(a.now())
+	rows := make([]memory.Extraction, len(a.target))
+	for i, e := range a.target {
+		rows[i] = memory.Extraction{Partition: e.Partition, EpisodeID: e.ID, Extractor: a.extractor.ID(),
+			Status: memory.ExtractionPending, LeaseUntil: now.Add(leaseTime), UpdatedAt: now}
+	}
+	return tx.PutExtractions(ctx, rows)
+}
+
+// leftOver returns the episodes of the conversation that still wait for this
+// extractor, in order: those that nobody is working on, and those of this very
+// call, which its caller has reason to repeat. Two calls may then extract the
+// same message; the second one to commit finds it done.
+func (a *addition) leftOver(ctx context.Context, tx storage.Tx, known []memory.Episode) ([]memory.Episode, error) {
+	left, err := tx.Unextracted(ctx, a.req.ConversationID, a.extractor.ID(), a.now())
+	if err != nil || len(known) == 0 {
+		return left, err
+	}
+	ids := episodeIDs(known)
+	rows, err := tx.Extractions(ctx, a.extractor.ID(), ids)
+	if err != nil {
+		return nil, err
+	}
+	settled := map[string]bool{}
+	for _, x := range rows {
+		settled[x.EpisodeID] = x.Status == memory.ExtractionDone || x.Status == memory.ExtractionEmpty
+	}
+	for _, e := range left {
+		settled[e.ID] = true // is in the list already
+	}
+	for _, e := range known {
+		if !settled[e.ID] {
+			left = append(left, e)
+		}
+	}
+	slices.SortFunc(left, func(x, y memory.Episode) int { return cmp.Compare(x.Seq, y.Seq) })
+	return left, nil
+}
+
+func episodeIDs(list []memory.Episode) []string {
+	ids := make([]string, len(list))
+	for i, e := range list {
+		ids[i] = e.ID
+	}
+	return ids
+}
+
+// split tells new messages from known ones. A known message keeps its first
+// episode; other content under its id is a conflict.
+func (a *addition) split(ctx context.Context, tx storage.Tx) (fresh, known []memory.Episode, err error) {
+	ids := make([]string, len(a.given))
+	for i, e := range a.given {
+		ids[i] = e.MessageID
+	}
+	known, err = tx.EpisodesByMessage(ctx, a.req.ConversationID, ids)
+	if err != nil {
+		return nil, nil, err
+	}
+	byMessage := make(map[string]memory.Episode, len(known))
+	for _, e := range known {
+		byMessage[e.MessageID] = e
+	}
+	spans, err := tx.Sessions(ctx, a.req.ConversationID)
+	if err != nil {
+		return nil, nil, err
+	}
+	grouping := sessions(spans)
+	a.result.Episodes = make([]StoredEpisode, len(a.given))
+	seq := tx.NextSeq(len(a.given) - len(known))
+	for i := range a.given {
+		e := &a.given[i]
+		old, isKnown := byMessage[e.MessageID]
+		if isKnown {
+			if old.Hash != e.Hash || old.Role != e.Role {
+				return nil, nil, fmt.Errorf("message %d: %w", i+1, ErrMessageConflict)
+			}
+			*e = old
+		} else {
+			grouping.assign(e)
+			e.Seq, e.Change = seq, tx.Head().Change
+			seq++
+			fresh = append(fresh, *e)
+		}
+		a.result.Episodes[i] = StoredEpisode{ID: e.ID, MessageID: e.MessageID, Known: isKnown}
+	}
+	return fresh, known, nil
+}
+
+func (a *addition) insertEpisodes(ctx context.Context, tx storage.Tx, fresh []memory.Episode) error {
+	if len(fresh) == 0 {
+		return nil
+	}
+	now := memory.Time(a.now())
+	err := tx.PutConversation(ctx, storage.Conversation{Partition: a.partition.ID(), ID: a.req.ConversationID,
+		CreatedAt: now, UpdatedAt: now})
+	if err != nil {
+		return err
+	}
+	if err := tx.InsertEpisodes(ctx, fresh); err != nil {
+		return err
+	}
+	objects := make([]memory.Object, len(fresh))
+	for i := range fresh {
+		objects[i] = ledger.Episode(fresh[i])
+	}
+	return tx.AppendEntries(ctx, []memory.Entry{a.chain.Append(a.partition.ID(), "store", now, objects)})
+}
+
+// extract asks the extractor, outside of any transaction. A failure is
+// recorded on the episodes, which wait for the next call.
+func (a *addition) extract(ctx context.Context) (extract.Output, error) {
+	in := extract.Input{UserID: a.req.UserID, UserName: a.req.UserName, Target: make([]extract.Message, len(a.target))}
+	for i := range a.target {
+		in.Target[i] = extract.Message{Episode: a.target[i], Speaks: speaks(&a.target[i], a.req.UserID, a.req.UserName)}
+	}
+	out, err := a.extractor.Extract(ctx, in)
+	if err == nil {
+		return out, nil
+	}
+	failed := &ExtractionError{EpisodeIDs: episodeIDs(a.target), Err: err}
+	if !a.req.DryRun {
+		if err := a.markFailed(context.WithoutCancel(ctx)); err != nil {
+			a.logger.WarnContext(ctx, "add: recording a failed extraction failed", "error", err)
+		}
+	}
+	return extract.Output{}, failed
+}
+
+func (a *addition) markFailed(ctx context.Context) error {
+	return a.store.Update(ctx, a.partition, func(tx storage.Tx) error {
+		rows, err := tx.Extractions(ctx, a.extractor.ID(), episodeIDs(a.target))
+		if err != nil {
+			return err
+		}
+		failed := rows[:0]
+		for _, x := range rows {
+			if x.Status == memory.ExtractionPending {
+				x.Status, x.LeaseUntil, x.Error = memory.ExtractionFailed, time.Time{}, "extractor"
+				x.Attempts++
+				x.UpdatedAt = memory.Time(a.now())
+				failed = append(failed, x)
+			}
+		}
+		return tx.PutExtractions(ctx, failed)
+	})
+}
+
+// requestDigest identifies the body of a request for idempotency keys: what
+// was asked, without ids and times that this call made up.
+func requestDigest(req AddRequest, episodes []memory.Episode) []byte {
+	req.IdempotencyKey = ""
+	req.Messages = append([]Message(nil), req.Messages...)
+	for i := range req.Messages {
+		req.Messages[i].Content = episodes[i].Content
+	}
+	b, err := json.Marshal(req)
+	if err != nil {
+		// Metadata was checked to be JSON, so nothing here can fail.
+		panic("meminfra: a checked request is not JSON: " + err.Error())
+	}
+	sum := sha256.Sum256(b)
+	return sum[:]
+}

@@ -1,0 +1,153 @@
+package meminfra
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/meminfra/memory-layer/index"
+	"github.com/meminfra/memory-layer/index/bm25"
+	"github.com/meminfra/memory-layer/index/exact"
+	"github.com/meminfra/memory-layer/meminfra/extract"
+	"github.com/meminfra/memory-layer/meminfra/extract/patterns"
+	"github.com/meminfra/memory-layer/meminfra/llm"
+	"github.com/meminfra/memory-layer/meminfra/llm/hashed"
+	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/retrieve"
+	"github.com/meminfra/memory-layer/meminfra/storage"
+	"github.com/meminfra/memory-layer/predicates"
+)
+
+// Options configures a MemoryLayer. Every zero value is a default.
+type Options struct {
+	// Extractor proposes what to remember; nil is the built-in pattern
+	// extractor over Predicates, which needs no model.
+	Extractor extract.Extractor
+	// Embedder makes vectors; nil is the built-in hashed embedder, which needs
+	// no model and is weak.
+	Embedder llm.Embedder
+	// Predicates is the controlled vocabulary; nil is the shipped one.
+	Predicates *predicates.Registry
+	// Tenant separates installations in one database; "" is "default".
+	Tenant string
+	// IndexBudget bounds the bytes held by derived indexes, approximately;
+	// 0 is 512 MiB.
+	IndexBudget int64
+	// Logger receives warnings, with ids and lengths only; nil is silent.
+	Logger *slog.Logger
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
+	// NewID makes ids, unique and sortable by time; nil makes UUIDv7.
+	NewID func() string
+}
+
+// MemoryLayer is the facade: it adds, searches and shows what is remembered.
+// It is safe for concurrent use, starts no goroutine, and several of them, in
+// several processes, may share one database.
+type MemoryLayer struct {
+	store     storage.Store
+	extractor extract.Extractor
+	embedder  llm.Embedder
+	registry  *predicates.Registry
+	tenant    string
+	logger    *slog.Logger
+	now       func() time.Time
+	newID     func() string
+	retriever *retrieve.Retriever
+	closed    atomic.Bool
+}
+
+// New returns a memory layer over an open store, which stays the caller's to
+// close. opts may be nil. It reads nothing yet. Errors: a nil store, and those
+// of the built-in extractor for a Predicates registry it cannot compile.
+func New(store storage.Store, opts *Options) (*MemoryLayer, error) {
+	if store == nil {
+		return nil, errors.New("meminfra.New: no store")
+	}
+	m := &MemoryLayer{store: store}
+	if opts == nil {
+		opts = &Options{}
+	}
+	if err := m.configure(*opts); err != nil {
+		return nil, err
+	}
+	load := retrieve.Load(store, m.embedder.Model(), m.embedder.Dim())
+	m.retriever = &retrieve.Retriever{
+		Store:    store,
+		Index:    index.New(load, engines(), &index.Options{Budget: opts.IndexBudget}),
+		Embedder: m.embedder,
+		Registry: m.registry,
+		Now:      m.now,
+		NewID:    m.newID,
+		Logger:   m.logger,
+	}
+	return m, nil
+}
+
+func (m *MemoryLayer) configure(o Options) (err error) {
+	m.extractor, m.embedder, m.registry = o.Extractor, o.Embedder, o.Predicates
+	m.tenant, m.logger, m.now, m.newID = o.Tenant, o.Logger, o.Now, o.NewID
+	if m.registry == nil {
+		m.registry = predicates.Default()
+	}
+	if m.extractor == nil {
+		if m.extractor, err = patterns.New(m.registry); err != nil {
+			return err
+		}
+	}
+	if m.embedder == nil {
+		m.embedder = hashed.New()
+	}
+	if m.tenant == "" {
+		m.tenant = memory.DefaultTenant
+	}
+	if m.logger == nil {
+		m.logger = slog.New(slog.DiscardHandler)
+	}
+	if m.now == nil {
+		m.now = time.Now
+	}
+	if m.newID == nil {
+		m.newID = func() string { return uuid.Must(uuid.NewV7()).String() }
+	}
+	return nil
+}
+
+func engines() index.Engines {
+	return index.Engines{
+		Words:   func(rows int) index.WordEngine { return bm25.New(bm25.Options{}) },
+		Vectors: func(dim, rows int) index.VectorEngine { return exact.New(dim, rows) },
+	}
+}
+
+// Close lets go of the derived indexes; calls after it fail with ErrClosed.
+// The store stays open.
+func (m *MemoryLayer) Close() error {
+	m.closed.Store(true)
+	return nil
+}
+
+// userPartition is where a user's memory lives.
+func (m *MemoryLayer) userPartition(userID string) memory.Partition {
+	return memory.Partition{Tenant: m.tenant, Kind: memory.PartitionUser, Name: userID}
+}
+
+// partitionOf checks that the layer is open and the user named.
+func (m *MemoryLayer) partitionOf(userID string) (string, error) {
+	if m.closed.Load() {
+		return "", ErrClosed
+	}
+	if memory.IsBlank(userID) {
+		return "", ErrNoUser
+	}
+	if err := memory.CheckID("user id", userID); err != nil {
+		return "", err
+	}
+	return m.userPartition(userID).ID(), nil
+}
+
+var _ = context.Background

@@ -1,0 +1,149 @@
+package meminfra
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"fmt"
+	"time"
+
+	"github.com/meminfra/memory-layer/meminfra/memory"
+)
+
+// prepare checks a request and turns its messages into episodes, all but what
+// only the commit can give (sequence, session, change number). Nothing is
+// stored or asked of a model before the whole request is sound.
+func (m *MemoryLayer) prepare(req AddRequest) ([]memory.Episode, error) {
+	if err := checkAdd(req); err != nil {
+		return nil, err
+	}
+	now := memory.Time(m.now())
+	episodes := make([]memory.Episode, len(req.Messages))
+	seen := make(map[string]bool, len(req.Messages))
+	for i, msg := range req.Messages {
+		e, err := m.episode(req, msg, now, i)
+		if err != nil {
+			return nil, fmt.Errorf("message %d: %w", i+1, err)
+		}
+		if seen[e.MessageID] {
+			return nil, fmt.Errorf("message %d: %w: twice in one call", i+1, ErrMessageConflict)
+		}
+		seen[e.MessageID] = true
+		episodes[i] = e
+	}
+	return episodes, nil
+}
+
+func checkAdd(req AddRequest) error {
+	if memory.IsBlank(req.UserID) {
+		return ErrNoUser
+	}
+	switch n := len(req.Messages); {
+	case n == 0:
+		return ErrNoMessages
+	case n > memory.MaxMessages:
+		return fmt.Errorf("%d messages, at most %d: %w", n, memory.MaxMessages, ErrTooMany)
+	}
+	if err := memory.CheckID("conversation id", req.ConversationID); err != nil {
+		return err
+	}
+	for what, id := range map[string]string{"user id": req.UserID, "session id": req.SessionID,
+		"agent id": req.AgentID, "user name": req.UserName, "idempotency key": req.IdempotencyKey} {
+		if id == "" {
+			continue
+		}
+		if err := memory.CheckID(what, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// episode makes the episode of one message. A missing SentAt is the clock plus
+// the position in microseconds, so that order within a call is strict.
+func (m *MemoryLayer) episode(req AddRequest, msg Message, now time.Time, position int) (memory.Episode, error) {
+	if len(msg.Content) > memory.MaxMessageBytes {
+		return memory.Episode{}, fmt.Errorf("content: %d bytes, at most %d: %w", len(msg.Content), memory.MaxMessageBytes, ErrTooLong)
+	}
+	content := memory.CleanText(msg.Content)
+	if memory.IsBlank(content) {
+		return memory.Episode{}, ErrBlankMessage
+	}
+	role, err := memory.ParseRole(string(msg.Role))
+	if err != nil {
+		return memory.Episode{}, err
+	}
+	for what, id := range map[string]string{"message id": msg.ID, "name": msg.Name, "source": msg.Source} {
+		if id == "" {
+			continue
+		}
+		if err := memory.CheckID(what, id); err != nil {
+			return memory.Episode{}, err
+		}
+	}
+	if _, err := msg.Metadata.Canonical(); err != nil {
+		return memory.Episode{}, err
+	}
+	e := memory.Episode{
+		Partition:      m.userPartition(req.UserID).ID(),
+		ID:             m.newID(),
+		ConversationID: req.ConversationID,
+		SessionID:      req.SessionID,
+		MessageID:      msg.ID,
+		Role:           role,
+		Speaker:        msg.Name,
+		Source:         msg.Source,
+		AgentID:        req.AgentID,
+		Content:        content,
+		Hash:           sha256.Sum256([]byte(content)),
+		RecordedAt:     now,
+		Metadata:       msg.Metadata,
+		Salt:           newSalt(),
+	}
+	if e.MessageID == "" {
+		e.MessageID = e.ID
+	}
+	setSent(&e, msg.SentAt, now, position)
+	return e, checkTime(e.SentAt)
+}
+
+func setSent(e *memory.Episode, sentAt, now time.Time, position int) {
+	if sentAt.IsZero() {
+		e.SentAt = now.Add(time.Duration(position) * time.Microsecond)
+		e.Estimated = true
+		return
+	}
+	_, e.SentOffset = sentAt.Zone()
+	e.SentAt = memory.Time(sentAt)
+}
+
+// checkTime keeps times to the years that RFC 3339 can write.
+func checkTime(t time.Time) error {
+	if y := t.Year(); y < 1 || y > 9999 {
+		return fmt.Errorf("sent at: year %d is not between 1 and 9999", y)
+	}
+	return nil
+}
+
+// newSalt makes the salt of one row; it dies with the row.
+func newSalt() []byte {
+	salt := make([]byte, 16)
+	_, _ = rand.Read(salt) // never fails: see crypto/rand.Read
+	return salt
+}
+
+// speaks returns for whom a message's "I" stands: the user for a user message
+// without a name or with the user's, a person for any other name, nobody for
+// other roles. Source: design section 5.
+func speaks(e *memory.Episode, userID, userName string) memory.Subject {
+	if e.Role != memory.RoleUser {
+		return memory.Subject{}
+	}
+	name := memory.FoldName(e.Speaker)
+	if name == "" || name == memory.FoldName(userID) || (userName != "" && name == memory.FoldName(userName)) {
+		return memory.UserSubject
+	}
+	return memory.Subject{Type: "person", Name: name}
+}
+
+// sessionGap ends a session that the caller did not name. Source: design section 3.
+const sessionGap = 30 * time.Minute

@@ -1,0 +1,193 @@
+package meminfra
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"strconv"
+	"time"
+
+	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/retrieve"
+	"github.com/meminfra/memory-layer/meminfra/storage"
+)
+
+// Search returns what is remembered about a query: hits best first, at most
+// the limit, items and episodes on one scale, each with the branch ranks that
+// placed it. A user nobody has heard of finds nothing, which is no error.
+// What could not be done besides the search itself is a line in Degraded.
+// Errors: ErrNoUser, ErrBlankQuery, ErrLimit, ErrFilter, ErrTooLong, ErrClosed
+// and those of the store. Source: design section 6.
+func (m *MemoryLayer) Search(ctx context.Context, req SearchRequest) (*SearchResult, error) {
+	partition, err := m.partitionOf(req.UserID)
+	if err != nil {
+		return nil, fmt.Errorf("search: %w", err)
+	}
+	res, err := m.retriever.Search(ctx, retrieve.Query{
+		Partition:  partition,
+		Text:       req.Query,
+		Limit:      req.Limit,
+		Filters:    req.Filters,
+		SkipIntent: req.SkipIntent,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("search: %w", err)
+	}
+	return res, nil
+}
+
+// Get returns one item or episode of the user, whatever its status. Errors:
+// ErrNotFound (also for another user's id), ErrNoUser, ErrClosed.
+func (m *MemoryLayer) Get(ctx context.Context, req GetRequest) (*Record, error) {
+	partition, err := m.partitionOf(req.UserID)
+	if err != nil {
+		return nil, fmt.Errorf("get: %w", err)
+	}
+	rec, err := m.get(ctx, partition, req.ID)
+	if err != nil {
+		return nil, fmt.Errorf("get: %w", err)
+	}
+	return rec, nil
+}
+
+func (m *MemoryLayer) get(ctx context.Context, partition, id string) (*Record, error) {
+	if err := memory.CheckID("id", id); err != nil {
+		return nil, err
+	}
+	items, err := m.store.Items(ctx, partition, []string{id})
+	if err != nil {
+		return nil, err
+	}
+	if len(items) == 1 {
+		r := retrieve.ItemRecord(&items[0], time.Time{})
+		return &r, nil
+	}
+	episodes, err := m.store.Episodes(ctx, partition, []string{id})
+	if err != nil {
+		return nil, err
+	}
+	if len(episodes) == 0 {
+		return nil, ErrNotFound
+	}
+	r := retrieve.EpisodeRecord(&episodes[0])
+	return &r, nil
+}
+
+// List returns a page of the user's items, newest first, current ones unless
+// the filters say otherwise. Errors: ErrNoUser, ErrLimit, ErrFilter,
+// ErrCursor, ErrClosed.
+func (m *MemoryLayer) List(ctx context.Context, req ListRequest) (*ListResult, error) {
+	partition, err := m.partitionOf(req.UserID)
+	if err != nil {
+		return nil, fmt.Errorf("list: %w", err)
+	}
+	before, err := parseCursor(req.Cursor)
+	if err != nil {
+		return nil, fmt.Errorf("list: %w", err)
+	}
+	page, next, err := m.retriever.List(ctx, partition, req.Filters, req.Limit, before)
+	if err != nil {
+		return nil, fmt.Errorf("list: %w", err)
+	}
+	out := &ListResult{Records: page}
+	if next > 0 {
+		out.Next = strconv.FormatInt(next, 36)
+	}
+	return out, nil
+}
+
+// parseCursor reads a sequence number to continue below; "" is 0, the beginning.
+func parseCursor(s string) (int64, error) {
+	if s == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(s, 36, 64)
+	if err != nil || n < 1 {
+		return 0, ErrCursor
+	}
+	return n, nil
+}
+
+// History returns the whole line of versions that an item belongs to: by world
+// time, then by order of writing, each with what was believed of it when, what
+// closed it and why. Errors: ErrNotFound, ErrNoUser, ErrClosed.
+func (m *MemoryLayer) History(ctx context.Context, req HistoryRequest) (*HistoryResult, error) {
+	partition, err := m.partitionOf(req.UserID)
+	if err != nil {
+		return nil, fmt.Errorf("history: %w", err)
+	}
+	if err := memory.CheckID("id", req.ID); err != nil {
+		return nil, fmt.Errorf("history: %w", err)
+	}
+	line, err := m.store.Line(ctx, partition, req.ID)
+	if err != nil {
+		return nil, fmt.Errorf("history: %w", err)
+	}
+	actions, err := m.actions(ctx, partition, line)
+	if err != nil {
+		return nil, fmt.Errorf("history: %w", err)
+	}
+	out := &HistoryResult{Versions: make([]Version, len(line))}
+	for i := range line {
+		out.Versions[i] = version(&line[i], actions)
+	}
+	sort.SliceStable(out.Versions, func(i, j int) bool {
+		return startOf(out.Versions[i]).Before(startOf(out.Versions[j]))
+	})
+	return out, nil
+}
+
+// startOf is when a version began to hold; an unknown start comes first.
+func startOf(v Version) time.Time {
+	if v.ValidFrom == nil {
+		return time.Time{}
+	}
+	return *v.ValidFrom
+}
+
+// actions reads what the decisions behind the line's states did.
+func (m *MemoryLayer) actions(ctx context.Context, partition string, line []storage.ItemRecord) (map[string]memory.Decision, error) {
+	var ids []string
+	seen := map[string]bool{}
+	for _, r := range line {
+		for _, s := range r.States {
+			if !seen[s.Decision] {
+				seen[s.Decision] = true
+				ids = append(ids, s.Decision)
+			}
+		}
+	}
+	list, err := m.store.Decisions(ctx, partition, ids)
+	if err != nil {
+		return nil, err
+	}
+	byID := make(map[string]memory.Decision, len(list))
+	for _, d := range list {
+		byID[d.ID] = d
+	}
+	return byID, nil
+}
+
+func version(r *storage.ItemRecord, decisions map[string]memory.Decision) Version {
+	v := Version{Record: retrieve.ItemRecord(r, time.Time{}), Stages: make([]Stage, len(r.States))}
+	for i, s := range r.States {
+		v.Stages[i] = Stage{
+			Status:    s.Status,
+			ValidFrom: optional(s.Valid.From),
+			ValidTo:   optional(s.Valid.To),
+			KnownFrom: s.SystemFrom,
+			KnownTo:   optional(s.SystemTo),
+			Action:    decisions[s.Decision].Action,
+			Reason:    s.Reason,
+			ClosedBy:  s.Cause,
+		}
+	}
+	return v
+}
+
+func optional(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}

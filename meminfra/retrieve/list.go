@@ -1,0 +1,64 @@
+package retrieve
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/meminfra/memory-layer/index"
+)
+
+// List returns a page of admitted rows, newest first: items, or episodes if
+// the filters ask for that kind. before is the sequence number to continue
+// below; 0 begins. next is 0 on the last page.
+func (r *Retriever) List(ctx context.Context, partition string, f Filters, limit int, before int64) (page []Record, next int64, err error) {
+	adm, err := f.compile(r.Registry, r.Now())
+	if err != nil {
+		return nil, 0, err
+	}
+	if limit, err = clip(limit, 50, 1000); err != nil {
+		return nil, 0, err
+	}
+	if before == 0 {
+		before = math.MaxInt64
+	}
+	var keys []index.Key
+	err = r.view(ctx, partition, func(v *index.View) error {
+		keys, next = lastRows(v, adm, limit, before)
+		return nil
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	rows, err := r.resolve(ctx, partition, keys, f.KnownAt)
+	if err != nil {
+		return nil, 0, err
+	}
+	page = make([]Record, 0, len(keys))
+	for _, k := range keys {
+		if row, ok := rows[k]; ok && adm.admits(&row.attr) {
+			page = append(page, row.Record)
+		}
+	}
+	return page, next, nil
+}
+
+// lastRows picks the newest admitted rows below a sequence number. Rows are
+// numbered in the order of their sequence numbers.
+func lastRows(v *index.View, adm *admission, limit int, before int64) (keys []index.Key, next int64) {
+	owner := index.Item
+	if adm.Kind == "episode" {
+		owner = index.Episode
+	}
+	admitted := v.Admit(func(a *index.Attr) bool {
+		return a.Owner == owner && a.Seq < before && adm.admits(a)
+	})
+	rows := slices.Collect(admitted.All())
+	for i := len(rows) - 1; i >= 0; i-- {
+		if len(keys) == limit {
+			return keys, v.Attr(rows[i+1]).Seq
+		}
+		keys = append(keys, v.Attr(rows[i]).Key)
+	}
+	return keys, 0
+}

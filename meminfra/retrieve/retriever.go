@@ -1,0 +1,94 @@
+// Package retrieve is the read path: which rows a caller may see, the three
+// branches over them, their fusion, and the hits resolved from SQL.
+//
+// Truth and derivation: the index proposes rows, SQL resolves and re-checks
+// every one of them before it becomes a hit. A stale index can cost recall for
+// a moment and never shows what is deleted, superseded or forbidden.
+package retrieve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/meminfra/memory-layer/index"
+	"github.com/meminfra/memory-layer/meminfra/llm"
+	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/storage"
+	"github.com/meminfra/memory-layer/predicates"
+)
+
+// Errors of the read path.
+var (
+	// ErrBlankQuery: the query says nothing.
+	ErrBlankQuery = errors.New("blank query")
+	// ErrLimit: a negative limit.
+	ErrLimit = errors.New("negative limit")
+)
+
+// Limits of the read path. Source: design section 6.
+const (
+	DefaultLimit  = 10
+	MaxLimit      = 100
+	branchDepth   = 100 // candidates of a branch; constant, so that a limit never changes an order
+	resolveSpread = 3   // candidates resolved for each hit wanted, since some fold into others
+)
+
+// Retriever searches and lists. Its fields are required but Logger.
+type Retriever struct {
+	Store    storage.Store
+	Index    *index.Manager
+	Embedder llm.Embedder
+	Registry *predicates.Registry
+	Now      func() time.Time
+	NewID    func() string
+	Logger   *slog.Logger
+}
+
+// Query is a search within one partition.
+type Query struct {
+	Partition  string
+	Text       string
+	Limit      int
+	Filters    Filters
+	SkipIntent bool
+}
+
+// view brings the partition's index up to date and runs f on it. A partition
+// that does not exist is empty.
+func (r *Retriever) view(ctx context.Context, partition string, f func(*index.View) error) error {
+	heads, err := r.Store.Heads(ctx, partition)
+	if err != nil {
+		return err
+	}
+	p, err := r.Index.Get(ctx, partition, heads[partition].Change)
+	if err != nil {
+		return err
+	}
+	return p.View(f)
+}
+
+// clip checks a limit: 0 is the default, negative an error, too much the most.
+func clip(limit, byDefault, most int) (int, error) {
+	switch {
+	case limit < 0:
+		return 0, ErrLimit
+	case limit == 0:
+		return byDefault, nil
+	}
+	return min(limit, most), nil
+}
+
+// checkQuery applies the text rules to a query.
+func checkQuery(s string) (string, error) {
+	if len(s) > memory.MaxQueryBytes {
+		return "", fmt.Errorf("query: %d bytes, at most %d: %w", len(s), memory.MaxQueryBytes, memory.ErrTooLong)
+	}
+	s = memory.CleanText(s)
+	if memory.IsBlank(s) {
+		return "", ErrBlankQuery
+	}
+	return s, nil
+}

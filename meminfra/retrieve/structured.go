@@ -1,0 +1,78 @@
+package retrieve
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/meminfra/memory-layer/index"
+	"github.com/meminfra/memory-layer/intent"
+	"github.com/meminfra/memory-layer/meminfra/memory"
+)
+
+// structured ranks the rows that carry the fact asked for. It is fed by the
+// intent alone: filters bind every branch and say nothing about relevance.
+func (s *search) structured(v *index.View) []int {
+	if s.intent == nil {
+		return nil
+	}
+	found := v.Admit(s.structuredAdmits)
+	rows := slices.Collect(found.All())
+	slices.SortStableFunc(rows, func(x, y int) int { return s.byCurrency(v.Attr(x), v.Attr(y)) })
+	return rows[:min(len(rows), branchDepth)]
+}
+
+// structuredAdmits reports whether the row carries the fact asked for, in the
+// temporal scope asked for, within the caller's filters. An intent is a soft
+// hint: it may widen current to historical unless the caller said otherwise.
+func (s *search) structuredAdmits(a *index.Attr) bool {
+	if a.Owner != index.Item || a.Polarity != int8(memory.Positive) || !s.aboutIntent(a) || !s.adm.matches(a) {
+		return false
+	}
+	if s.intent.Scope == intent.Current || s.adm.History == HistoryExclude {
+		return s.adm.timely(a, s.adm.History)
+	}
+	if !s.adm.timely(a, HistoryInclude) {
+		return false
+	}
+	return s.intent.Scope == intent.Any || !s.adm.timely(a, HistoryExclude)
+}
+
+func (s *search) aboutIntent(a *index.Attr) bool {
+	i := s.intent
+	if a.Predicate != i.Predicate {
+		return false
+	}
+	if i.Subject == "" {
+		if a.SubjectType == memory.UserSubject.Type && a.SubjectName != "" {
+			return false
+		}
+		if a.SubjectType == "person" {
+			return false
+		}
+	} else if a.SubjectName != memory.FoldName(i.Subject) {
+		return false
+	}
+	if i.Value == "" {
+		return true
+	}
+	_, id, ok := s.Registry.Value(i.Predicate, i.Value)
+	return ok && id == a.ValueID
+}
+
+// byCurrency puts what is current first, then stronger authority, importance,
+// the newer event, and the later writing.
+func (s *search) byCurrency(a, b *index.Attr) int {
+	currentA, currentB := s.adm.timely(a, HistoryExclude), s.adm.timely(b, HistoryExclude)
+	if currentA != currentB {
+		if currentA {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(
+		cmp.Compare(b.Authority, a.Authority),
+		cmp.Compare(b.Importance, a.Importance),
+		b.At.Compare(a.At),
+		cmp.Compare(b.Seq, a.Seq),
+	)
+}
