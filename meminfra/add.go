@@ -58,7 +58,9 @@ type addition struct {
 	target    []memory.Episode // to be extracted: new ones and those left over
 	body      []byte           // SHA-256 of the request
 	chain     *ledger.Chain    // of the commit under way
-	result    *AddResult
+	// unembedded are new items whose text the extractor did not propose.
+	unembedded []memory.Item
+	result     *AddResult
 }
 
 // These end a transaction without a commit and are no failures.
@@ -83,7 +85,7 @@ func (a *addition) run(ctx context.Context) error {
 	if len(a.target) == 0 {
 		return a.finish(ctx)
 	}
-	found, err := a.extract(ctx)
+	found, err := a.propose(ctx)
 	if err != nil {
 		return err
 	}
@@ -91,7 +93,10 @@ func (a *addition) run(ctx context.Context) error {
 	if errors.Is(err, errReplayed) {
 		return nil
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return a.embedRest(ctx)
 }
 
 // update runs fn in a commit on the partition, with the ledger chain at its head.
@@ -122,7 +127,7 @@ func (a *addition) dryRun(ctx context.Context) error {
 	if err := roll(a.storeEpisodes); err != nil || len(a.target) == 0 {
 		return err
 	}
-	found, err := a.extract(ctx)
+	found, err := a.propose(ctx)
 	if err != nil {
 		return err
 	}
@@ -265,6 +270,15 @@ func (a *addition) insertEpisodes(ctx context.Context, tx storage.Tx, fresh []me
 		objects[i] = ledger.Episode(fresh[i])
 	}
 	return tx.AppendEntries(ctx, []memory.Entry{a.chain.Append(a.partition.ID(), "store", now, objects)})
+}
+
+// propose asks the extractor and embeds what it says, outside of any transaction.
+func (a *addition) propose(ctx context.Context) (proposal, error) {
+	out, err := a.extract(ctx)
+	if err != nil {
+		return proposal{}, err
+	}
+	return a.embed(ctx, out), nil
 }
 
 // extract asks the extractor, outside of any transaction. A failure is

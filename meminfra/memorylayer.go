@@ -1,7 +1,6 @@
 package meminfra
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"sync/atomic"
@@ -119,7 +118,7 @@ func (m *MemoryLayer) configure(o Options) (err error) {
 
 func engines() index.Engines {
 	return index.Engines{
-		Words:   func(rows int) index.WordEngine { return bm25.New(bm25.Options{}) },
+		Words:   func(rows int) index.WordEngine { return bm25.New(nil, rows) },
 		Vectors: func(dim, rows int) index.VectorEngine { return exact.New(dim, rows) },
 	}
 }
@@ -149,5 +148,3 @@ func (m *MemoryLayer) partitionOf(userID string) (string, error) {
 	}
 	return m.userPartition(userID).ID(), nil
 }
-
-var _ = context.Background

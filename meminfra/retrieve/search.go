@@ -39,8 +39,8 @@ func (r *Retriever) Search(ctx context.Context, q Query) (*Result, error) {
 	vector := s.embed(ctx)
 	var ranked []candidate
 	err = r.view(ctx, q.Partition, func(v *index.View) error {
-		ranked, err = s.rank(v, vector)
-		return err
+		ranked = s.rank(v, vector)
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -107,19 +107,15 @@ type candidate struct {
 }
 
 // rank runs the branches over the admitted rows and fuses them.
-func (s *search) rank(v *index.View, vector []float32) ([]candidate, error) {
+func (s *search) rank(v *index.View, vector []float32) []candidate {
 	admitted := v.Admit(s.adm.admits)
 	s.fallBack(v, admitted)
-	branches := fusion.Branches{
-		fusion.Structured: s.structured(v),
-		fusion.Lexical:    rowsOf(v.SearchWords(s.query.Text, admitted, branchDepth)),
-	}
-	hits, err := s.searchVector(v, vector, admitted)
-	if err != nil {
-		return nil, err
-	}
-	branches[fusion.Vector] = rowsOf(hits)
-	fused := fusion.Agreement(branches)
+	found := s.searchVector(v, vector, admitted)
+	fused := fusion.Fuse(fusion.Default, []fusion.List{
+		{Branch: fusion.Structured, Keys: s.structured(v)},
+		{Branch: fusion.Lexical, Keys: rowsOf(v.SearchWords(s.query.Text, admitted, branchDepth))},
+		{Branch: fusion.Vector, Keys: rowsOf(found)},
+	}, nil)
 	list := make([]candidate, len(fused))
 	for i, f := range fused {
 		a := v.Attr(f.Key)
@@ -130,7 +126,7 @@ func (s *search) rank(v *index.View, vector []float32) ([]candidate, error) {
 		}}
 	}
 	slices.SortFunc(list, byScore)
-	return list, nil
+	return list
 }
 
 // byScore is the order of hits. Ties: authority, importance, event time (newest
@@ -193,21 +189,21 @@ func (s *search) fallBack(v *index.View, admitted *index.Bitmap) {
 	}
 }
 
-func (s *search) searchVector(v *index.View, vector []float32, admitted *index.Bitmap) ([]index.Hit, error) {
+func (s *search) searchVector(v *index.View, vector []float32, admitted *index.Bitmap) []index.Hit {
 	if vector == nil || !slices.ContainsFunc(vector, func(x float32) bool { return x != 0 }) {
-		return nil, nil
+		return nil
 	}
 	hits, err := v.SearchVector(vector, admitted, branchDepth)
 	if err != nil {
 		s.degrade("vector branch left out: %v", err)
-		return nil, nil
+		return nil
 	}
 	// A cosine of nothing says that nothing is shared: no evidence, no rank.
 	n := slices.IndexFunc(hits, func(h index.Hit) bool { return h.Score <= 0 })
 	if n >= 0 {
 		hits = hits[:n]
 	}
-	return hits, nil
+	return hits
 }
 
 func rowsOf(hits []index.Hit) []int {

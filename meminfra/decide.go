@@ -1,0 +1,290 @@
+package meminfra
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/reconcile"
+	"github.com/meminfra/memory-layer/meminfra/storage"
+)
+
+// decide reconciles the claims with what is stored: controlled ones by the
+// fold over all statements of their fact key, open ones by their words. It
+// fills the batch and the result's actions, one for each claim, in order.
+func (a *addition) decide(ctx context.Context, tx storage.Tx, w *batch, claims []claim) error {
+	keys, texts := []string{}, []string{}
+	byKey := map[string][]*claim{}
+	for i := range claims {
+		c := &claims[i]
+		c.decision = a.newID()
+		if c.item.FactKey == "" {
+			texts = append(texts, c.item.TextKey)
+			continue
+		}
+		if byKey[c.item.FactKey] == nil {
+			keys = append(keys, c.item.FactKey)
+		}
+		byKey[c.item.FactKey] = append(byKey[c.item.FactKey], c)
+	}
+	lines, err := factLines(ctx, tx, keys)
+	if err != nil {
+		return err
+	}
+	same, err := openItems(ctx, tx, texts)
+	if err != nil {
+		return err
+	}
+	taken := make(map[string]ActionTaken, len(claims)) // by decision
+	for _, key := range keys {
+		newLine(w, tx, lines[key], byKey[key]).reconcile(taken)
+	}
+	for i := range claims {
+		if claims[i].item.FactKey == "" {
+			taken[claims[i].decision] = w.decideOpen(tx, &claims[i], same)
+		}
+	}
+	for i := range claims {
+		a.result.Actions = append(a.result.Actions, taken[claims[i].decision])
+	}
+	return nil
+}
+
+func factLines(ctx context.Context, tx storage.Tx, keys []string) (map[string][]storage.ItemRecord, error) {
+	lines := make(map[string][]storage.ItemRecord, len(keys))
+	if len(keys) == 0 {
+		return lines, nil
+	}
+	stored, err := tx.ItemsByFactKey(ctx, keys)
+	for _, r := range stored {
+		lines[r.FactKey] = append(lines[r.FactKey], r)
+	}
+	return lines, err
+}
+
+// line is the reconciling of one fact key.
+type line struct {
+	*batch
+	tx       storage.Tx
+	stored   map[string]*storage.ItemRecord // by item
+	versions []reconcile.Version
+	claims   []*claim
+	told     []memory.Statement
+	witness  map[string]memory.Evidence // by statement: the evidence to attach
+	teller   map[string]memory.Item     // by statement: the item that tells it
+	newIDs   []string                   // of the plan's new versions
+	newBy    []string                   // their decisions
+	nextN    map[string]int             // by item: the next number of evidence
+}
+
+func newLine(w *batch, tx storage.Tx, stored []storage.ItemRecord, claims []*claim) *line {
+	l := &line{batch: w, tx: tx, stored: map[string]*storage.ItemRecord{}, claims: claims,
+		witness: map[string]memory.Evidence{}, teller: map[string]memory.Item{}, nextN: map[string]int{}}
+	for i := range stored {
+		l.addStored(&stored[i])
+	}
+	for _, c := range claims {
+		s := c.statement()
+		l.told = append(l.told, s)
+		if _, known := l.witness[s.ID]; !known {
+			l.witness[s.ID], l.teller[s.ID] = c.evidence, c.item
+		}
+	}
+	return l
+}
+
+func (l *line) addStored(r *storage.ItemRecord) {
+	l.stored[r.ID] = r
+	v := reconcile.Version{Item: r.Item, State: r.Present()}
+	for i := range r.Evidence {
+		e := &r.Evidence[i]
+		l.nextN[r.ID] = max(l.nextN[r.ID], e.N)
+		if !e.Full {
+			continue
+		}
+		s := storedStatement(e, r.ValueID)
+		v.Statements = append(v.Statements, s.ID)
+		l.told = append(l.told, s)
+		l.witness[s.ID], l.teller[s.ID] = e.Evidence, r.Item
+	}
+	for _, c := range r.Conflicts {
+		other := c.OtherID
+		if other == r.ID {
+			other = c.ItemID
+		}
+		v.Conflicts = append(v.Conflicts, other)
+	}
+	l.versions = append(l.versions, v)
+}
+
+// reconcile plans and puts the plan's rows into the batch.
+func (l *line) reconcile(taken map[string]ActionTaken) {
+	plan := reconcile.Reconcile(l.versions, l.told, l.now)
+	l.name(plan)
+	for _, c := range l.claims {
+		act := l.act(plan, c)
+		taken[c.decision] = act
+		l.addDecision(memory.Decision{ID: c.decision, Operation: "add", Action: act.Action, ItemID: act.ItemID,
+			SupersededID: act.SupersededID, EpisodeID: c.episode.ID, Reason: act.Reason, Inputs: l.inputs()})
+	}
+	for _, ch := range plan.Changes {
+		l.change(ch)
+	}
+	for i, n := range plan.New {
+		l.create(i, n)
+	}
+	for _, wit := range plan.Witnesses {
+		l.attach(wit)
+	}
+	for _, c := range plan.Clashes {
+		l.addConflict(memory.Conflict{ItemID: l.id(c.A), OtherID: l.id(c.B), Reason: c.Reason, Decision: l.decisionOf(c.A, c.B)})
+	}
+}
+
+// name gives the plan's new versions ids, and the decisions that make them: of
+// the claim that founds one, else of the last claim, which brought it about.
+func (l *line) name(plan reconcile.Plan) {
+	l.newIDs, l.newBy = make([]string, len(plan.New)), make([]string, len(plan.New))
+	for i, n := range plan.New {
+		l.newIDs[i], l.newBy[i] = l.newID(), l.last()
+		for _, c := range l.claims {
+			if s := c.statement(); s.ID == n.Founder {
+				l.newBy[i] = c.decision
+				break
+			}
+		}
+	}
+}
+
+func (l *line) last() string { return l.claims[len(l.claims)-1].decision }
+
+func (l *line) inputs() []string {
+	ids := make([]string, len(l.versions))
+	for i, v := range l.versions {
+		ids[i] = v.Item.ID
+	}
+	return ids
+}
+
+// id is the item that a reference names; "" for none.
+func (l *line) id(r reconcile.Ref) string {
+	if r.New > 0 {
+		return l.newIDs[r.New-1]
+	}
+	return r.Item
+}
+
+// decisionOf is the decision behind the first new version among refs, else the
+// last one.
+func (l *line) decisionOf(refs ...reconcile.Ref) string {
+	for _, r := range refs {
+		if r.New > 0 {
+			return l.newBy[r.New-1]
+		}
+	}
+	return l.last()
+}
+
+// act reports what the plan did about a claim. A statement that is stored
+// already, or came twice in one call, did nothing.
+func (l *line) act(plan reconcile.Plan, c *claim) ActionTaken {
+	s := c.statement()
+	out := ActionTaken{Action: memory.ActionNoop, Text: c.item.Text, Predicate: c.item.Predicate,
+		Value: c.item.Value, Reason: "already_known"}
+	for _, v := range l.versions {
+		for _, id := range v.Statements {
+			if id == s.ID {
+				out.ItemID = v.Item.ID
+				return out
+			}
+		}
+	}
+	for _, act := range plan.Acts {
+		if act.Statement == s.ID {
+			out.Action, out.Reason = act.Action, act.Reason
+			out.ItemID, out.SupersededID = l.id(act.Target), l.id(act.Superseded)
+			break
+		}
+	}
+	return out
+}
+
+// change closes an item's present state and opens the next.
+func (l *line) change(ch reconcile.Change) {
+	r := l.stored[ch.Item]
+	old := r.Present()
+	decision := l.decisionOf(ch.Cause)
+	at := later(l.now, old.SystemFrom)
+	l.closeState(old, at, decision)
+	l.addState(memory.State{ItemID: r.ID, N: old.N + 1, FactKey: r.FactKey, Status: ch.Status, Valid: ch.Valid,
+		HoldsSlot: ch.HoldsSlot, Cause: l.id(ch.Cause), Reason: ch.Reason, SystemFrom: at, Decision: decision})
+}
+
+// later keeps an item's system time moving even if the clock does not.
+func later(now, before time.Time) time.Time {
+	if now.After(before) {
+		return now
+	}
+	return before.Add(time.Microsecond)
+}
+
+// create makes the item of a new version. It reads as its founder tells it and
+// carries on the metadata of the version that it takes over from.
+func (l *line) create(i int, n reconcile.NewVersion) {
+	item := l.teller[n.Founder]
+	item.ID, item.Decision = l.newIDs[i], l.newBy[i]
+	item.Seq, item.Change, item.RecordedAt, item.Salt = l.tx.NextSeq(1), l.batch.change, l.now, newSalt()
+	item.Supersedes, item.Root = l.id(n.Supersedes), item.ID
+	if before := l.before(n.Supersedes); before != nil {
+		item.Root = before.Root
+		item.Metadata = inherit(before.Metadata, item.Metadata)
+	}
+	l.addItem(item)
+	l.addState(memory.State{ItemID: item.ID, N: 1, FactKey: item.FactKey, Status: n.Status, Valid: n.Interval.Valid,
+		HoldsSlot: n.HoldsSlot, Reason: n.Reason, SystemFrom: l.now, Decision: item.Decision})
+	if !l.embed(memory.OwnerItem, item.ID, l.found.vectors[item.Text]) {
+		l.unembedded = append(l.unembedded, item)
+	}
+}
+
+// before finds the item that a new version supersedes, stored or new.
+func (l *line) before(r reconcile.Ref) *memory.Item {
+	if r.IsZero() {
+		return nil
+	}
+	if r.New == 0 {
+		return &l.stored[r.Item].Item
+	}
+	for i := range l.items {
+		if l.items[i].ID == l.newIDs[r.New-1] {
+			return &l.items[i]
+		}
+	}
+	return nil
+}
+
+// inherit lays newer metadata over older.
+func inherit(older, newer memory.Metadata) memory.Metadata {
+	if len(older) == 0 {
+		return newer
+	}
+	out := maps.Clone(older)
+	maps.Copy(out, newer)
+	return out
+}
+
+// attach adds a statement's evidence to an item.
+func (l *line) attach(wit reconcile.Witness) {
+	e := l.witness[wit.Statement]
+	e.ItemID = l.id(wit.Target)
+	l.nextN[e.ItemID]++
+	e.N = l.nextN[e.ItemID]
+	decision := l.decisionOf(wit.Target)
+	for _, c := range l.claims {
+		if s := c.statement(); s.ID == wit.Statement {
+			decision = c.decision
+		}
+	}
+	l.addEvidence(e, decision)
+}

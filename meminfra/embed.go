@@ -1,0 +1,80 @@
+package meminfra
+
+import (
+	"context"
+
+	"github.com/meminfra/memory-layer/meminfra/extract"
+	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/storage"
+)
+
+// proposal is what an extractor proposed, with the vectors of its texts and of
+// the messages. They are missing if the embedder failed: vectors are derived
+// and can be made later, what was said cannot.
+type proposal struct {
+	extract.Output
+	model    string
+	vectors  map[string][]float32 // by text of a candidate
+	episodes map[string][]float32 // by id of an episode
+}
+
+// embed makes the vectors of the candidates' texts and of the target messages
+// in one call.
+func (a *addition) embed(ctx context.Context, out extract.Output) proposal {
+	p := proposal{Output: out, model: a.embedder.Model()}
+	texts := make([]string, 0, len(a.target)+len(out.Candidates))
+	for i := range a.target {
+		texts = append(texts, a.target[i].Content)
+	}
+	for i := range out.Candidates {
+		texts = append(texts, itemText(&out.Candidates[i]))
+	}
+	vectors, err := a.embedder.Embed(ctx, texts)
+	if err != nil || len(vectors) != len(texts) {
+		a.result.Degraded = append(a.result.Degraded, "stored without vectors: the embedder failed")
+		a.logger.WarnContext(ctx, "add: embedding failed", "model", p.model, "texts", len(texts), "error", err)
+		return p
+	}
+	p.episodes = make(map[string][]float32, len(a.target))
+	for i := range a.target {
+		p.episodes[a.target[i].ID] = vectors[i]
+	}
+	p.vectors = make(map[string][]float32, len(out.Candidates))
+	for i := range out.Candidates {
+		p.vectors[texts[len(a.target)+i]] = vectors[len(a.target)+i]
+	}
+	return p
+}
+
+// itemText is how a candidate reads as an item: by itself, else as quoted.
+func itemText(c *extract.Candidate) string {
+	if text := memory.CleanText(c.Text); !memory.IsBlank(text) {
+		return text
+	}
+	return c.Quote
+}
+
+// embedRest makes the vectors of new items that tell an old statement again,
+// which no candidate of this call reads like. They are made after the commit,
+// since a model is never asked within one; a failure leaves them to the words.
+func (a *addition) embedRest(ctx context.Context) error {
+	if len(a.unembedded) == 0 {
+		return nil
+	}
+	texts := make([]string, len(a.unembedded))
+	for i, item := range a.unembedded {
+		texts[i] = item.Text
+	}
+	vectors, err := a.embedder.Embed(ctx, texts)
+	if err != nil || len(vectors) != len(texts) {
+		a.logger.WarnContext(ctx, "add: embedding failed", "model", a.embedder.Model(), "texts", len(texts), "error", err)
+		return nil
+	}
+	return a.update(ctx, func(ctx context.Context, tx storage.Tx) error {
+		w := &batch{partition: a.partition.ID(), change: tx.Head().Change, found: proposal{model: a.embedder.Model()}}
+		for i, item := range a.unembedded {
+			w.embed(memory.OwnerItem, item.ID, vectors[i])
+		}
+		return tx.PutEmbeddings(ctx, w.embeddings)
+	})
+}

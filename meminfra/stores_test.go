@@ -1,0 +1,84 @@
+package meminfra_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/meminfra/memory-layer/meminfra"
+	"github.com/meminfra/memory-layer/meminfra/memtest"
+	"github.com/meminfra/memory-layer/meminfra/memtest/pgtest"
+	"github.com/meminfra/memory-layer/meminfra/storage"
+	"github.com/meminfra/memory-layer/meminfra/storage/postgres"
+	"github.com/meminfra/memory-layer/meminfra/storage/sqlite"
+	"github.com/meminfra/memory-layer/migrate"
+	migratepg "github.com/meminfra/memory-layer/migrate/postgres"
+)
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
+
+// onStores runs a test on a fresh database of each store.
+func onStores(t *testing.T, run func(t *testing.T, store storage.Store)) {
+	t.Run("sqlite", func(t *testing.T) { run(t, openSQLite(t)) })
+	t.Run("postgres", func(t *testing.T) { run(t, openPostgres(t)) })
+}
+
+func openSQLite(t testing.TB) storage.Store {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "memory.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	return store
+}
+
+func openPostgres(t testing.TB) storage.Store {
+	t.Helper()
+	return openPostgresAt(t, migratedPostgres(t))
+}
+
+// migratedPostgres returns the URL of a fresh schema at its head.
+func migratedPostgres(t testing.TB) string {
+	t.Helper()
+	url := pgtest.URL(t)
+	m, err := migrate.For(url, migratepg.Dialect)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Up(t.Context(), url); err != nil {
+		t.Fatal(err)
+	}
+	return url
+}
+
+func openPostgresAt(t testing.TB, url string) storage.Store {
+	t.Helper()
+	store, err := postgres.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	return store
+}
+
+// testClock starts late enough that what tests say was said before it.
+func testClock() *memtest.Clock {
+	return memtest.NewClock(time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC), time.Millisecond)
+}
+
+// newLayer returns a layer with a fake clock and predictable ids.
+func newLayer(t testing.TB, store storage.Store, edit ...func(*meminfra.Options)) *meminfra.MemoryLayer {
+	t.Helper()
+	clock, ids := testClock(), &memtest.IDs{}
+	opts := &meminfra.Options{Now: clock.Now, NewID: ids.NewID}
+	for _, f := range edit {
+		f(opts)
+	}
+	ml, err := meminfra.New(store, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ml.Close() })
+	return ml
+}
