@@ -1,0 +1,140 @@
+package index
+
+import (
+	"time"
+	"unsafe"
+)
+
+// Owner is what a row stands for.
+type Owner uint8
+
+// The owners.
+const (
+	Episode Owner = 1
+	Item    Owner = 2
+)
+
+// String returns "episode" or "item", the words used in SQL, and "" otherwise.
+func (o Owner) String() string {
+	switch o {
+	case Episode:
+		return "episode"
+	case Item:
+		return "item"
+	}
+	return ""
+}
+
+// Key names a row within its partition.
+type Key struct {
+	Owner Owner
+	ID    string
+}
+
+// State is an item's status and world interval over a stretch of system time,
+// as in SQL. Zero times are open ends.
+type State struct {
+	Status     string
+	From, To   time.Time // of the world, half-open
+	SystemFrom time.Time
+	SystemTo   time.Time // zero for the present belief
+	HoldsSlot  bool
+}
+
+// Attr is all of a row that can be filtered or ranked by without SQL. Fields
+// that do not apply to the owner are zero. Times are UTC.
+type Attr struct {
+	Key
+	Seq       int64 // order within the partition; the last tie-break
+	Kind      string
+	Authority int8
+	Polarity  int8
+	Shareable bool
+
+	Visibility string
+	UserID     string
+	TeamID     string
+	AgentID    string
+
+	At         time.Time // said at (episode), event time (item)
+	RecordedAt time.Time
+	ExpiresAt  time.Time
+	States     []State // of items, oldest first; none for episodes
+
+	SubjectType string
+	SubjectName string
+	Predicate   string
+	Value       string
+	ValueID     string
+	FactKey     string
+
+	Role           string
+	Speaker        string
+	ConversationID string
+	SessionID      string
+	MessageID      string
+
+	Importance float64
+	Confidence float64
+	Metadata   map[string]any // JSON values; read only
+}
+
+// bytes estimates what the row costs in memory, the key in the look-up table
+// included.
+func (a *Attr) bytes() int64 {
+	const keyEntry = 48
+	n := int(unsafe.Sizeof(*a)) + keyEntry + len(a.States)*int(unsafe.Sizeof(State{}))
+	for _, s := range []string{
+		a.ID, a.Kind, a.Visibility, a.UserID, a.TeamID, a.AgentID, a.SubjectType, a.SubjectName,
+		a.Predicate, a.Value, a.ValueID, a.FactKey, a.Role, a.Speaker, a.ConversationID, a.SessionID, a.MessageID,
+	} {
+		n += len(s)
+	}
+	for k, v := range a.Metadata {
+		n += len(k) + valueBytes(v)
+	}
+	return int64(n)
+}
+
+// valueBytes estimates the memory of one decoded JSON value in a map.
+func valueBytes(v any) int {
+	const cell = 40 // key header, interface and map slot
+	n := cell
+	switch v := v.(type) {
+	case string:
+		n += len(v)
+	case []any:
+		for _, e := range v {
+			n += valueBytes(e)
+		}
+	case map[string]any:
+		for k, e := range v {
+			n += len(k) + valueBytes(e)
+		}
+	}
+	return n
+}
+
+// Row is a row as it comes from SQL. Text is what the word engine sees
+// ("speaker: text [caption]"), "" for none. Vector is nil for none.
+type Row struct {
+	Attr
+	Text   string
+	Vector []float32
+}
+
+// Delta is what has changed since a watermark.
+type Delta struct {
+	// Change is the watermark once the delta is applied.
+	Change int64
+	// Model and Dim name the embedding model of the vectors and their length.
+	// Dim 0 takes the length of the first vector.
+	Model string
+	Dim   int
+	// Rows are put in by key: new, or in place of what was there.
+	Rows []Row
+	// Deleted rows go before Rows come. Unknown keys are fine.
+	Deleted []Key
+	// Reset says that Rows are all rows there are.
+	Reset bool
+}

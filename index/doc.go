@@ -1,0 +1,18 @@
+// Package index is the derived index of one partition: all attributes that can
+// be filtered, a word engine and a vector engine, in memory.
+//
+// SQL is the truth. Everything here is derived from it, knows by its watermark
+// how far it has read, and comes back by loading the rows again: a delta with a
+// larger change number, or all of them. A stale index can cost recall for a
+// moment; whoever uses it re-checks each hit against SQL.
+//
+// Access comes before scoring. Callers compute the admitted set with
+// View.Admit and hand it to every search. Results, scores, order, counts and
+// all statistics (document frequencies and lengths included) are those of an
+// index that holds the admitted rows only.
+//
+// The engines are below this folder and import it: exact (vectors), bm25
+// (words). The suites that prove an engine are in indextest.
+//
+// Source: design sections 6 and 7.
+package index

@@ -1,0 +1,115 @@
+package index
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Hit is one row found, and how well. Scores of two engines do not compare.
+type Hit struct {
+	Row   int
+	Score float64
+}
+
+// WordEngine finds rows by their words.
+//
+// Rows are small non-negative numbers given by the caller. A search returns at
+// most k hits, best score first, equal scores by ascending row; only rows of
+// admitted (nil: all rows) that match at least one term; exactly k if so many
+// match; nothing for k < 1. Every statistic that enters a score is taken over
+// the admitted rows. Searches may run together; a write needs the engine for
+// itself.
+type WordEngine interface {
+	// Set puts text in for row, in place of what was there.
+	Set(row int, text string)
+	// Delete takes row out; a row that is not there is fine.
+	Delete(row int)
+	Search(query string, admitted *Bitmap, k int) []Hit
+	// Len is the number of rows set, Bytes what they cost, approximately.
+	Len() int
+	Bytes() int64
+}
+
+// WordScorer is a WordEngine that can score given rows.
+type WordScorer interface {
+	WordEngine
+	// Score returns what Search would give each of rows, in their order, 0 for
+	// one that does not match or is not admitted; and the sum that no row can
+	// exceed for this query, which depends on the query and the admitted set alone.
+	Score(query string, admitted *Bitmap, rows []int) (scores []float64, bound float64)
+}
+
+// VectorEngine finds rows by the cosine of their vectors.
+//
+// The rules of WordEngine hold: k, order, ties, admitted, concurrency. Every
+// admitted row that has a vector matches, whatever its cosine. An engine whose
+// search is approximate has recall@10 of at least 0.99 against the exact scan,
+// and the score of a returned hit is its exact cosine.
+type VectorEngine interface {
+	// Dim is the length of all vectors.
+	Dim() int
+	// Set puts vec in for row, in place of what was there, scaled to length 1.
+	// The engine keeps a copy. Errors, which leave the row as it was:
+	// *DimensionError, ErrNotFinite, ErrZeroVector.
+	Set(row int, vec []float32) error
+	Delete(row int)
+	// Search has the errors of Set. An engine without rows finds nothing.
+	Search(vec []float32, admitted *Bitmap, k int) ([]Hit, error)
+	Len() int
+	Bytes() int64
+}
+
+// Engines makes the engines of a partition. Rows is how many are about to come,
+// 0 if unknown: a hint for the first allocation.
+type Engines struct {
+	Words   func(rows int) WordEngine
+	Vectors func(dim, rows int) VectorEngine
+}
+
+// Errors of vectors.
+var (
+	// ErrNotFinite: a component is NaN or infinite.
+	ErrNotFinite = errors.New("vector is not finite")
+	// ErrZeroVector: a vector of length 0 has no direction.
+	ErrZeroVector = errors.New("vector has length 0")
+)
+
+// DimensionError reports a vector of another length than the engine's.
+type DimensionError struct {
+	Want, Got int
+}
+
+func (e *DimensionError) Error() string {
+	return fmt.Sprintf("vector has %d dimensions, want %d", e.Got, e.Want)
+}
+
+// Unit writes vec scaled to length 1 into dst, which has its length; the two
+// may be the same slice. A vector that already has length 1 to within float32
+// rounding is copied bit by bit, so that rows survive a rebuild unchanged.
+// Errors: *DimensionError if the lengths differ, ErrNotFinite, ErrZeroVector.
+func Unit(dst, vec []float32) error {
+	if len(vec) != len(dst) {
+		return &DimensionError{Want: len(dst), Got: len(vec)}
+	}
+	var sum float64
+	for _, x := range vec {
+		sum += float64(x) * float64(x)
+	}
+	switch {
+	case math.IsNaN(sum) || math.IsInf(sum, 0):
+		return ErrNotFinite
+	case sum == 0:
+		return ErrZeroVector
+	}
+	const tolerance = 1e-6
+	if math.Abs(sum-1) <= tolerance {
+		copy(dst, vec)
+		return nil
+	}
+	scale := 1 / math.Sqrt(sum)
+	for i, x := range vec {
+		dst[i] = float32(float64(x) * scale)
+	}
+	return nil
+}

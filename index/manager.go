@@ -1,0 +1,260 @@
+package index
+
+import (
+	"cmp"
+	"container/list"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// DefaultBudget is the memory that a Manager keeps indexes in by default.
+const DefaultBudget = 512 << 20
+
+// Options of a Manager. Nil and the zero value are the defaults.
+type Options struct {
+	// Budget is how many bytes of indexes are kept, approximately; the least
+	// recently used go first. The last one used stays even if it alone is over.
+	// Zero is DefaultBudget; negative keeps that last one only.
+	Budget int64
+}
+
+// LoadFunc reads a partition's rows with a change number above since, and what
+// was deleted since. Since 0 asks for all rows. A LoadFunc that cannot tell what
+// changed returns everything with Reset. Rows and Change are of one snapshot: a
+// row that comes twice does no harm, one that is missed is never asked for
+// again. The delta is the manager's to keep.
+type LoadFunc func(ctx context.Context, partition string, since int64) (Delta, error)
+
+// BehindError reports that loading did not reach the change number asked for:
+// the source lags behind the one that gave the number.
+type BehindError struct {
+	Want, Got int64
+}
+
+func (e *BehindError) Error() string {
+	return fmt.Sprintf("index is at change %d, want %d", e.Got, e.Want)
+}
+
+// Manager keeps the indexes of many partitions under one byte budget and loads
+// what is missing or stale. It starts no goroutine. All methods are safe for
+// concurrent use.
+type Manager struct {
+	load    LoadFunc
+	engines Engines
+	budget  int64
+
+	mu      sync.Mutex // never held while loading
+	entries map[string]*list.Element
+	used    *list.List // of *entry, latest first
+	bytes   int64
+}
+
+type entry struct {
+	name   string
+	p      *Partition
+	bytes  int64
+	loaded bool
+	flight *flight // the load in progress, nil for none
+}
+
+// flight is one load that several callers wait for.
+type flight struct {
+	done  chan struct{}
+	err   error
+	retry bool // the error is the leader's alone
+}
+
+// New returns a manager that loads with load and makes indexes from engines.
+func New(load LoadFunc, engines Engines, opts *Options) *Manager {
+	if opts == nil {
+		opts = &Options{}
+	}
+	return &Manager{
+		load:    load,
+		engines: engines,
+		budget:  cmp.Or(opts.Budget, DefaultBudget),
+		entries: make(map[string]*list.Element),
+		used:    list.New(),
+	}
+}
+
+// Get returns the index of a partition at change or later, loading all or the
+// delta if need be; callers that need the same load share it. Change 0 is a
+// partition that nothing was written to: its index is empty and nothing is
+// loaded. The index stays usable after it is evicted. A partition's change
+// number must not go back, unless Drop is called.
+//
+// Errors: the LoadFunc's, after which the old rows are still there; the
+// context's; *BehindError.
+func (m *Manager) Get(ctx context.Context, partition string, change int64) (*Partition, error) {
+	if change <= 0 {
+		return NewPartition(m.engines), nil
+	}
+	for {
+		p, f, mine := m.join(partition, change)
+		if p != nil {
+			return p, nil
+		}
+		if mine != nil {
+			return m.fly(ctx, mine, f, change)
+		}
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if f.err != nil && !f.retry {
+			return nil, f.err
+		}
+	}
+}
+
+// join returns the index if it is current; else the flight to wait for, and the
+// entry if the caller is the one to fly it.
+func (m *Manager) join(partition string, change int64) (*Partition, *flight, *entry) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	el, ok := m.entries[partition]
+	if !ok {
+		el = m.used.PushFront(&entry{name: partition, p: NewPartition(m.engines)})
+		m.entries[partition] = el
+	}
+	m.used.MoveToFront(el)
+	e := el.Value.(*entry)
+	switch {
+	case e.loaded && e.p.Watermark() >= change:
+		return e.p, nil, nil
+	case e.flight != nil:
+		return nil, e.flight, nil
+	}
+	e.flight = &flight{done: make(chan struct{})}
+	return nil, e.flight, e
+}
+
+// fly brings e up to date for everybody who waits for f.
+func (m *Manager) fly(ctx context.Context, e *entry, f *flight, change int64) (*Partition, error) {
+	f.err = errors.New("loading the index panicked") // unless what follows returns
+	defer func() {
+		m.land(e, f)
+		close(f.done)
+	}()
+	if f.err = m.refresh(ctx, e); f.err != nil {
+		f.retry = ctx.Err() != nil // the leader gave up, which says nothing about the source
+		return nil, f.err
+	}
+	if got := e.p.Watermark(); got < change {
+		return nil, &BehindError{Want: change, Got: got}
+	}
+	return e.p, nil
+}
+
+// refresh loads and applies what e lacks. A delta that does not fit asks for all
+// rows; so does an index that is mostly holes.
+func (m *Manager) refresh(ctx context.Context, e *entry) error {
+	since := e.p.Watermark()
+	if e.p.holey() {
+		since = 0
+	}
+	err := m.loadAndApply(ctx, e, since)
+	if since > 0 && (errors.Is(err, ErrOutOfOrder) || errors.Is(err, ErrModel)) {
+		err = m.loadAndApply(ctx, e, 0)
+	}
+	return err
+}
+
+func (m *Manager) loadAndApply(ctx context.Context, e *entry, since int64) error {
+	d, err := m.load(ctx, e.name, since)
+	if err != nil {
+		return fmt.Errorf("load index: %w", err)
+	}
+	d.Reset = d.Reset || since == 0
+	if err := e.p.Apply(d); err != nil {
+		return fmt.Errorf("apply delta: %w", err)
+	}
+	return nil
+}
+
+// land ends a flight: it books the memory and makes room. An entry that was
+// dropped or never loaded is not kept.
+func (m *Manager) land(e *entry, f *flight) {
+	bytes := e.p.Stats().Bytes
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e.flight = nil
+	e.loaded = e.loaded || f.err == nil
+	el, ok := m.entries[e.name]
+	if !ok || el.Value.(*entry) != e {
+		return
+	}
+	if !e.loaded {
+		m.remove(el)
+		return
+	}
+	m.bytes += bytes - e.bytes
+	e.bytes = bytes
+	m.evict()
+}
+
+// evict removes the least recently used indexes until the rest fits. The last
+// one used and those being loaded stay.
+func (m *Manager) evict() {
+	for el := m.used.Back(); el != nil && el != m.used.Front() && m.bytes > m.budget; {
+		prev := el.Prev()
+		if el.Value.(*entry).flight == nil {
+			m.remove(el)
+		}
+		el = prev
+	}
+}
+
+func (m *Manager) remove(el *list.Element) {
+	e := m.used.Remove(el).(*entry)
+	delete(m.entries, e.name)
+	m.bytes -= e.bytes
+	e.bytes = 0
+}
+
+// Drop forgets the index of a partition, so that the next Get loads all rows: for
+// a partition that was erased, or to rebuild. A load that is under way does not
+// bring the old rows back.
+func (m *Manager) Drop(partition string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if el, ok := m.entries[partition]; ok {
+		m.remove(el)
+	}
+}
+
+// Peek returns the index of a partition as it is in memory, nil if it is not.
+func (m *Manager) Peek(partition string) *Partition {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if el, ok := m.entries[partition]; ok && el.Value.(*entry).loaded {
+		return el.Value.(*entry).p
+	}
+	return nil
+}
+
+// Bytes is what the kept indexes cost, approximately.
+func (m *Manager) Bytes() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.bytes
+}
+
+// Loaded names the partitions in memory, sorted.
+func (m *Manager) Loaded() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	names := make([]string, 0, len(m.entries))
+	for name, el := range m.entries {
+		if el.Value.(*entry).loaded {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

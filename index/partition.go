@@ -1,0 +1,212 @@
+package index
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// Partition is the index of one partition: one writer at a time, many readers.
+// Make it with NewPartition; a Manager makes and keeps them by name.
+type Partition struct {
+	engines   Engines
+	watermark atomic.Int64
+
+	writing sync.Mutex   // held by a writer throughout
+	mu      sync.RWMutex // guards s and what it holds
+	s       *state
+}
+
+// NewPartition returns an empty index at watermark 0. Engines.Words is
+// required; without Engines.Vectors, vectors must not come.
+func NewPartition(engines Engines) *Partition {
+	s, err := newState(engines, &Delta{})
+	if err != nil {
+		panic("index: an empty delta failed: " + err.Error()) // cannot happen
+	}
+	return &Partition{engines: engines, s: s}
+}
+
+// Apply brings the index to d.Change. A reset builds beside the old rows, which
+// serve until it is done. Delta rows are sorted in place and their attributes
+// kept; texts and vectors are not. A delta that is not newer than the watermark
+// and no reset does nothing.
+//
+// A row whose vector is no direction (wrong length, NaN, zero) is kept without
+// it and counted in Stats.BadVectors. Errors, which leave the index as it was:
+// ErrOutOfOrder and ErrModel (both ask for a reset), a row without key.
+func (p *Partition) Apply(d Delta) error {
+	p.writing.Lock()
+	defer p.writing.Unlock()
+	if d.Reset {
+		return p.reset(&d)
+	}
+	if d.Change <= p.Watermark() {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.s.apply(&d); err != nil {
+		return err
+	}
+	p.watermark.Store(d.Change)
+	return nil
+}
+
+func (p *Partition) reset(d *Delta) error {
+	d.Deleted = nil
+	s, err := newState(p.engines, d)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.s = s
+	p.watermark.Store(d.Change)
+	return nil
+}
+
+// Watermark is the change number that the index has seen, 0 for none.
+func (p *Partition) Watermark() int64 { return p.watermark.Load() }
+
+// Len is the number of rows.
+func (p *Partition) Len() int { return p.Stats().Rows }
+
+// View runs f on the index held still: nothing is written until f returns. Row
+// numbers mean something inside f only. f must not block, write to the
+// partition or view it again. It returns f's error.
+func (p *Partition) View(f func(v *View) error) error {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return f(&View{s: p.s})
+}
+
+// Stats describes an index. Bytes is approximate.
+type Stats struct {
+	Rows       int
+	Holes      int // row numbers of deleted rows, gone at the next reset
+	Words      int // rows in the word engine
+	Vectors    int
+	BadVectors int // vectors refused since the last reset
+	Dim        int
+	Model      string
+	Bytes      int64
+	Watermark  int64
+}
+
+// Stats returns figures of one moment.
+func (p *Partition) Stats() Stats {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	s := p.s
+	st := Stats{
+		Rows:       len(s.rows),
+		Holes:      len(s.attrs) - len(s.rows),
+		Words:      s.words.Len(),
+		BadVectors: s.badVectors,
+		Model:      s.model,
+		Bytes:      s.bytes(),
+		Watermark:  s.change,
+	}
+	if s.vectors != nil {
+		st.Vectors, st.Dim = s.vectors.Len(), s.vectors.Dim()
+	}
+	return st
+}
+
+func (p *Partition) holey() bool {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.s.holey()
+}
+
+// View is a partition index held still. It lives as long as the function that
+// Partition.View runs; the attributes it hands out are immutable and live on.
+type View struct {
+	s *state
+}
+
+// Watermark is the change number of what the view shows.
+func (v *View) Watermark() int64 { return v.s.change }
+
+// Len is the number of rows.
+func (v *View) Len() int { return len(v.s.rows) }
+
+// Model names the embedding model of the vectors, "" if none came.
+func (v *View) Model() string { return v.s.model }
+
+// Attr returns the attributes of a row, nil if there is no such row. Read only.
+func (v *View) Attr(row int) *Attr {
+	if row < 0 || row >= len(v.s.attrs) {
+		return nil
+	}
+	return v.s.attrs[row]
+}
+
+// Find returns the row of a key.
+func (v *View) Find(k Key) (row int, ok bool) {
+	r, ok := v.s.rows[k]
+	return int(r), ok
+}
+
+// Admit returns the rows for which f is true, asking in row order, which is
+// Seq order. It is the one place where access, filters and currency act.
+func (v *View) Admit(f func(*Attr) bool) *Bitmap {
+	b := NewBitmap(len(v.s.attrs))
+	for row, a := range v.s.attrs {
+		if a != nil && f(a) {
+			b.words[row>>6] |= 1 << (row & 63)
+		}
+	}
+	return b
+}
+
+// All returns all rows.
+func (v *View) All() *Bitmap { return v.s.live.Clone() }
+
+// SearchWords returns the best k admitted rows for the query's words: see
+// WordEngine. A nil set admits nothing.
+func (v *View) SearchWords(query string, admitted *Bitmap, k int) []Hit {
+	admitted, ok := v.narrow(admitted)
+	if !ok {
+		return nil
+	}
+	return v.s.words.Search(query, admitted, k)
+}
+
+// ScoreWords returns the word score of given rows and the bound that no score of
+// this query exceeds: see WordScorer. An engine that cannot score gives zeros.
+func (v *View) ScoreWords(query string, admitted *Bitmap, rows []int) (scores []float64, bound float64) {
+	admitted, ok := v.narrow(admitted)
+	scorer, can := v.s.words.(WordScorer)
+	if !ok || !can {
+		return make([]float64, len(rows)), 0
+	}
+	return scorer.Score(query, admitted, rows)
+}
+
+// SearchVector returns the best k admitted rows by cosine: see VectorEngine. A
+// nil set admits nothing. The caller sees to it that vec is of Model. Errors:
+// *DimensionError, ErrNotFinite, ErrZeroVector; none while there are no vectors.
+func (v *View) SearchVector(vec []float32, admitted *Bitmap, k int) ([]Hit, error) {
+	admitted, ok := v.narrow(admitted)
+	if !ok || v.s.vectors == nil {
+		return nil, nil
+	}
+	return v.s.vectors.Search(vec, admitted, k)
+}
+
+// narrow turns an admitted set into what engines take, nil for all rows, and
+// reports whether it holds any. For callers nil is nobody: a forgotten check
+// must not open everything.
+func (v *View) narrow(admitted *Bitmap) (*Bitmap, bool) {
+	if admitted == nil {
+		return nil, false
+	}
+	switch n := admitted.CountAnd(v.s.live); n {
+	case 0:
+		return nil, false
+	case len(v.s.rows):
+		return nil, true
+	}
+	return admitted, true
+}

@@ -1,0 +1,236 @@
+package index
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// ErrOutOfOrder: a delta brings a new row with a smaller Seq than one that is
+// there, or another Seq for a row that is. Rows are numbered in Seq order, so
+// the partition has to be loaded anew.
+var ErrOutOfOrder = errors.New("row out of order")
+
+// ErrModel: a delta carries vectors of another model or length than those that
+// are there. Such vectors are never compared; the partition has to be loaded anew.
+var ErrModel = errors.New("embedding model differs")
+
+// state is what a partition holds. Row numbers are given in Seq order and never
+// given twice, so that an admitted set computed before a write can never admit
+// another row after it. Deleted rows leave holes.
+type state struct {
+	engines Engines
+	change  int64
+	model   string
+
+	attrs   []*Attr // by row; nil for a hole
+	rows    map[Key]int32
+	live    *Bitmap
+	words   WordEngine
+	vectors VectorEngine // nil until the dimension is known
+
+	interned   map[string]string
+	attrBytes  int64
+	badVectors int
+}
+
+// newState builds a state from all rows of a reset delta. It sorts d.Rows.
+func newState(engines Engines, d *Delta) (*state, error) {
+	s := &state{
+		engines:  engines,
+		model:    d.Model,
+		attrs:    make([]*Attr, 0, len(d.Rows)),
+		rows:     make(map[Key]int32, len(d.Rows)),
+		live:     NewBitmap(len(d.Rows)),
+		words:    engines.Words(len(d.Rows)),
+		interned: make(map[string]string),
+	}
+	return s, s.apply(d)
+}
+
+// apply brings the state to d. It checks before it writes: an error leaves the
+// state as it was. It sorts d.Rows.
+func (s *state) apply(d *Delta) error {
+	if err := s.check(d); err != nil {
+		return err
+	}
+	s.openVectors(d)
+	for _, k := range d.Deleted {
+		s.delete(k)
+	}
+	block := make([]Attr, len(d.Rows)) // side by side, for the scan of Admit
+	for i := range d.Rows {
+		r := &d.Rows[i]
+		block[i] = r.Attr
+		if err := s.set(r, &block[i]); err != nil {
+			return err
+		}
+	}
+	s.change = d.Change
+	return nil
+}
+
+func (s *state) check(d *Delta) error {
+	slices.SortStableFunc(d.Rows, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Owner, b.Owner), cmp.Compare(a.ID, b.ID))
+	})
+	if dim := dimOf(d); dim != 0 && s.hasVectors() && (d.Model != s.model || dim != s.vectors.Dim()) {
+		return ErrModel
+	}
+	return s.checkOrder(d)
+}
+
+// checkOrder sees to it that row numbers stay in Seq order.
+func (s *state) checkOrder(d *Delta) error {
+	seqs := make(map[Key]int64, len(d.Rows)+len(d.Deleted)) // what each key will have
+	const gone = -1
+	for _, k := range d.Deleted {
+		seqs[k] = gone
+	}
+	last := s.lastAttr()
+	for i := range d.Rows {
+		a := &d.Rows[i].Attr
+		if a.ID == "" || a.Owner.String() == "" || a.Seq < 0 {
+			return fmt.Errorf("row %d of the delta has no key or a negative seq", i)
+		}
+		seq, known := seqs[a.Key]
+		if row, ok := s.rows[a.Key]; ok && !known {
+			seq, known = s.attrs[row].Seq, true
+		}
+		isNew := !known || seq == gone
+		if (isNew && last != nil && a.Seq < last.Seq) || (!isNew && a.Seq != seq) {
+			return fmt.Errorf("%w: %s %s, seq %d", ErrOutOfOrder, a.Owner, a.ID, a.Seq)
+		}
+		seqs[a.Key] = a.Seq
+	}
+	return nil
+}
+
+// lastAttr returns the live row with the highest number, nil if none is live.
+// Holes above it do not matter: nothing compares with them.
+func (s *state) lastAttr() *Attr {
+	for i := len(s.attrs) - 1; i >= 0; i-- {
+		if s.attrs[i] != nil {
+			return s.attrs[i]
+		}
+	}
+	return nil
+}
+
+// dimOf is the length of the delta's vectors, 0 if it has none.
+func dimOf(d *Delta) int {
+	i := slices.IndexFunc(d.Rows, func(r Row) bool { return len(r.Vector) > 0 })
+	if i < 0 {
+		return 0
+	}
+	return cmp.Or(d.Dim, len(d.Rows[i].Vector))
+}
+
+func (s *state) hasVectors() bool { return s.vectors != nil && s.vectors.Len() > 0 }
+
+// openVectors makes the vector engine once the dimension is known, and again
+// when the first vectors of another model come to an index without vectors.
+func (s *state) openVectors(d *Delta) {
+	dim := dimOf(d)
+	if dim == 0 || s.hasVectors() {
+		return
+	}
+	s.model = d.Model
+	s.vectors = s.engines.Vectors(dim, len(d.Rows))
+}
+
+// set puts one checked row in. A vector that the engine refuses does not take
+// the row down: it stays findable by its words, and Stats counts it.
+func (s *state) set(r *Row, a *Attr) error {
+	s.intern(a)
+	row, known := s.rows[a.Key]
+	if known {
+		s.attrBytes -= s.attrs[row].bytes()
+		s.attrs[row] = a
+	} else {
+		row = int32(len(s.attrs))
+		s.attrs = append(s.attrs, a)
+		s.rows[a.Key] = row
+		s.live.Set(int(row))
+	}
+	s.attrBytes += a.bytes()
+	if r.Text == "" {
+		s.words.Delete(int(row))
+	} else {
+		s.words.Set(int(row), r.Text)
+	}
+	return s.setVector(int(row), r.Vector)
+}
+
+func (s *state) setVector(row int, vec []float32) error {
+	if s.vectors == nil {
+		return nil
+	}
+	if len(vec) == 0 {
+		s.vectors.Delete(row)
+		return nil
+	}
+	err := s.vectors.Set(row, vec)
+	if err == nil {
+		return nil
+	}
+	var dim *DimensionError
+	if !errors.As(err, &dim) && !errors.Is(err, ErrNotFinite) && !errors.Is(err, ErrZeroVector) {
+		return fmt.Errorf("vector of row %d: %w", row, err)
+	}
+	s.vectors.Delete(row)
+	s.badVectors++
+	return nil
+}
+
+func (s *state) delete(k Key) {
+	row, ok := s.rows[k]
+	if !ok {
+		return
+	}
+	s.attrBytes -= s.attrs[row].bytes()
+	s.attrs[row] = nil
+	delete(s.rows, k)
+	s.live.Clear(int(row))
+	s.words.Delete(int(row))
+	if s.vectors != nil {
+		s.vectors.Delete(int(row))
+	}
+}
+
+// intern shares the strings that repeat from row to row; rows from SQL bring a
+// copy each.
+func (s *state) intern(a *Attr) {
+	for _, p := range []*string{
+		&a.Kind, &a.Visibility, &a.UserID, &a.TeamID, &a.AgentID, &a.SubjectType, &a.SubjectName,
+		&a.Predicate, &a.Role, &a.Speaker, &a.ConversationID, &a.SessionID,
+	} {
+		if *p == "" {
+			continue
+		}
+		shared, ok := s.interned[*p]
+		if !ok {
+			shared = *p
+			s.interned[shared] = shared
+			s.attrBytes += int64(len(shared)) + 48
+		}
+		*p = shared
+	}
+}
+
+// holey reports whether so many rows were deleted that loading anew is cheaper
+// than carrying the holes.
+func (s *state) holey() bool {
+	const few = 1024
+	holes := len(s.attrs) - len(s.rows)
+	return holes > few && holes > len(s.rows)
+}
+
+func (s *state) bytes() int64 {
+	n := s.attrBytes + int64(8*cap(s.attrs)) + s.live.bytes() + s.words.Bytes()
+	if s.vectors != nil {
+		n += s.vectors.Bytes()
+	}
+	return n
+}
