@@ -96,7 +96,7 @@ func (a *addition) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.embedRest(ctx)
+	return a.embedItems(ctx, a.partition, a.unembedded)
 }
 
 // update runs fn in a commit on the partition, with the ledger chain at its head.

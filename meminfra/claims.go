@@ -16,6 +16,8 @@ type claim struct {
 	evidence memory.Evidence // likewise
 	episode  *memory.Episode
 	decision string // id of the decision about it
+	// operation is what brought the claim: add or edit.
+	operation string
 }
 
 // statementID is the identity of a witness: the same words of the same message
@@ -114,7 +116,7 @@ func (a *addition) claim(c *extract.Candidate, episode *memory.Episode) (_ claim
 	if item.Stated.Empty() {
 		return claim{}, "ends_before_it_begins"
 	}
-	return claim{item: item, episode: episode, evidence: memory.Evidence{
+	return claim{item: item, episode: episode, operation: "add", evidence: memory.Evidence{
 		Partition: episode.Partition,
 		EpisodeID: episode.ID,
 		Quote:     episode.Content[start:end],

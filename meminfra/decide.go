@@ -38,7 +38,10 @@ func (a *addition) decide(ctx context.Context, tx storage.Tx, w *batch, claims [
 	}
 	taken := make(map[string]ActionTaken, len(claims)) // by decision
 	for _, key := range keys {
-		newLine(w, tx, lines[key], byKey[key]).reconcile(taken)
+		cs := byKey[key]
+		l := newLine(w, tx, lines[key], cs[len(cs)-1].decision)
+		l.hear(cs)
+		l.reconcile(taken)
 	}
 	for i := range claims {
 		if claims[i].item.FactKey == "" {
@@ -70,6 +73,8 @@ type line struct {
 	stored   map[string]*storage.ItemRecord // by item
 	versions []reconcile.Version
 	claims   []*claim
+	trigger  string       // the decision that brought about what no claim founds
+	edited   *memory.Item // the version that its owner gives another wording
 	told     []memory.Statement
 	witness  map[string]memory.Evidence // by statement: the evidence to attach
 	teller   map[string]memory.Item     // by statement: the item that tells it
@@ -78,20 +83,32 @@ type line struct {
 	nextN    map[string]int             // by item: the next number of evidence
 }
 
-func newLine(w *batch, tx storage.Tx, stored []storage.ItemRecord, claims []*claim) *line {
-	l := &line{batch: w, tx: tx, stored: map[string]*storage.ItemRecord{}, claims: claims,
+func newLine(w *batch, tx storage.Tx, stored []storage.ItemRecord, trigger string) *line {
+	l := &line{batch: w, tx: tx, trigger: trigger, stored: map[string]*storage.ItemRecord{},
 		witness: map[string]memory.Evidence{}, teller: map[string]memory.Item{}, nextN: map[string]int{}}
 	for i := range stored {
-		l.addStored(&stored[i])
-	}
-	for _, c := range claims {
-		s := c.statement()
-		l.told = append(l.told, s)
-		if _, known := l.witness[s.ID]; !known {
-			l.witness[s.ID], l.teller[s.ID] = c.evidence, c.item
+		if stored[i].Present().Reason != reasonEdited {
+			l.addStored(&stored[i])
 		}
 	}
 	return l
+}
+
+// hear adds new claims to what is told of the fact.
+func (l *line) hear(claims []*claim) {
+	l.claims = claims
+	for _, c := range claims {
+		l.tell(c.statement(), c.evidence, c.item)
+	}
+}
+
+// tell adds a statement, the evidence for it and the item that would tell it;
+// the first teller of a statement stays.
+func (l *line) tell(s memory.Statement, e memory.Evidence, item memory.Item) {
+	l.told = append(l.told, s)
+	if _, known := l.witness[s.ID]; !known {
+		l.witness[s.ID], l.teller[s.ID] = e, item
+	}
 }
 
 func (l *line) addStored(r *storage.ItemRecord) {
@@ -105,8 +122,7 @@ func (l *line) addStored(r *storage.ItemRecord) {
 		}
 		s := storedStatement(e, r.ValueID)
 		v.Statements = append(v.Statements, s.ID)
-		l.told = append(l.told, s)
-		l.witness[s.ID], l.teller[s.ID] = e.Evidence, r.Item
+		l.tell(s, e.Evidence, r.Item)
 	}
 	for _, c := range r.Conflicts {
 		other := c.OtherID
@@ -125,7 +141,7 @@ func (l *line) reconcile(taken map[string]ActionTaken) {
 	for _, c := range l.claims {
 		act := l.act(plan, c)
 		taken[c.decision] = act
-		l.addDecision(memory.Decision{ID: c.decision, Operation: "add", Action: act.Action, ItemID: act.ItemID,
+		l.addDecision(memory.Decision{ID: c.decision, Operation: c.operation, Action: act.Action, ItemID: act.ItemID,
 			SupersededID: act.SupersededID, EpisodeID: c.episode.ID, Reason: act.Reason, Inputs: l.inputs()})
 	}
 	for _, ch := range plan.Changes {
@@ -143,11 +159,11 @@ func (l *line) reconcile(taken map[string]ActionTaken) {
 }
 
 // name gives the plan's new versions ids, and the decisions that make them: of
-// the claim that founds one, else of the last claim, which brought it about.
+// the claim that founds one, else of the one that brought it about.
 func (l *line) name(plan reconcile.Plan) {
 	l.newIDs, l.newBy = make([]string, len(plan.New)), make([]string, len(plan.New))
 	for i, n := range plan.New {
-		l.newIDs[i], l.newBy[i] = l.newID(), l.last()
+		l.newIDs[i], l.newBy[i] = l.newID(), l.trigger
 		for _, c := range l.claims {
 			if s := c.statement(); s.ID == n.Founder {
 				l.newBy[i] = c.decision
@@ -156,8 +172,6 @@ func (l *line) name(plan reconcile.Plan) {
 		}
 	}
 }
-
-func (l *line) last() string { return l.claims[len(l.claims)-1].decision }
 
 func (l *line) inputs() []string {
 	ids := make([]string, len(l.versions))
@@ -176,14 +190,14 @@ func (l *line) id(r reconcile.Ref) string {
 }
 
 // decisionOf is the decision behind the first new version among refs, else the
-// last one.
+// trigger.
 func (l *line) decisionOf(refs ...reconcile.Ref) string {
 	for _, r := range refs {
 		if r.New > 0 {
 			return l.newBy[r.New-1]
 		}
 	}
-	return l.last()
+	return l.trigger
 }
 
 // act reports what the plan did about a claim. A statement that is stored
@@ -235,9 +249,9 @@ func (l *line) create(i int, n reconcile.NewVersion) {
 	item := l.teller[n.Founder]
 	item.ID, item.Decision = l.newIDs[i], l.newBy[i]
 	item.Seq, item.Change, item.RecordedAt, item.Salt = l.tx.NextSeq(1), l.batch.change, l.now, newSalt()
-	item.Supersedes, item.Root = l.id(n.Supersedes), item.ID
+	item.Supersedes, item.Root = "", item.ID
 	if before := l.before(n.Supersedes); before != nil {
-		item.Root = before.Root
+		item.Supersedes, item.Root = before.ID, before.Root
 		item.Metadata = inherit(before.Metadata, item.Metadata)
 	}
 	l.addItem(item)
@@ -248,10 +262,11 @@ func (l *line) create(i int, n reconcile.NewVersion) {
 	}
 }
 
-// before finds the item that a new version supersedes, stored or new.
+// before finds the item that a new version supersedes, stored or new: in an
+// edit, if nothing else, the version edited.
 func (l *line) before(r reconcile.Ref) *memory.Item {
 	if r.IsZero() {
-		return nil
+		return l.edited
 	}
 	if r.New == 0 {
 		return &l.stored[r.Item].Item

@@ -54,25 +54,27 @@ func itemText(c *extract.Candidate) string {
 	return c.Quote
 }
 
-// embedRest makes the vectors of new items that tell an old statement again,
-// which no candidate of this call reads like. They are made after the commit,
-// since a model is never asked within one; a failure leaves them to the words.
-func (a *addition) embedRest(ctx context.Context) error {
-	if len(a.unembedded) == 0 {
+// embedItems makes the vectors of new items whose text no candidate of their
+// call proposed: second versions of an old statement, edits. It runs after the
+// commit, since a model is never asked within one; a failure leaves the items
+// to the word branch.
+func (m *MemoryLayer) embedItems(ctx context.Context, p memory.Partition, items []memory.Item) error {
+	if len(items) == 0 {
 		return nil
 	}
-	texts := make([]string, len(a.unembedded))
-	for i, item := range a.unembedded {
+	texts := make([]string, len(items))
+	for i, item := range items {
 		texts[i] = item.Text
 	}
-	vectors, err := a.embedder.Embed(ctx, texts)
+	model := m.embedder.Model()
+	vectors, err := m.embedder.Embed(ctx, texts)
 	if err != nil || len(vectors) != len(texts) {
-		a.logger.WarnContext(ctx, "add: embedding failed", "model", a.embedder.Model(), "texts", len(texts), "error", err)
+		m.logger.WarnContext(ctx, "embedding failed", "model", model, "texts", len(texts), "error", err)
 		return nil
 	}
-	return a.update(ctx, func(ctx context.Context, tx storage.Tx) error {
-		w := &batch{partition: a.partition.ID(), change: tx.Head().Change, found: proposal{model: a.embedder.Model()}}
-		for i, item := range a.unembedded {
+	return m.store.Update(ctx, p, func(tx storage.Tx) error {
+		w := &batch{partition: p.ID(), change: tx.Head().Change, found: proposal{model: model}}
+		for i, item := range items {
 			w.embed(memory.OwnerItem, item.ID, vectors[i])
 		}
 		return tx.PutEmbeddings(ctx, w.embeddings)

@@ -1,0 +1,411 @@
+package meminfra
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/meminfra/memory-layer/meminfra/extract"
+	"github.com/meminfra/memory-layer/meminfra/ledger"
+	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/storage"
+)
+
+// Errors of Curate.
+var (
+	// ErrNotCurrent: only an item that still counts can be edited or retracted.
+	ErrNotCurrent = errors.New("the item is not the present version")
+	// ErrNotRestorable: only a withdrawn or archived item can be restored.
+	ErrNotRestorable = errors.New("the item is neither withdrawn nor archived")
+	// ErrNoValue: an edited text of a controlled fact does not say its value.
+	ErrNoValue = errors.New("the text does not say the value of the fact: give it")
+)
+
+// Curator is what the owner of a memory may do to it by hand. Every act is
+// versioned and in the ledger like any other change; nothing is overwritten.
+type Curator struct {
+	m *MemoryLayer
+}
+
+// Curate returns the handle for editing by hand.
+func (m *MemoryLayer) Curate() Curator { return Curator{m} }
+
+// EditRequest asks for another wording, or value, of an item.
+type EditRequest struct {
+	UserID string
+	ID     string
+	Text   string // required: the new text
+	// Value is the new value of a controlled fact; "" reads it off the text,
+	// and keeps the old one if the text still says it.
+	Value string
+	// Metadata is laid over the item's metadata.
+	Metadata memory.Metadata
+	Reason   string
+}
+
+// RetractRequest asks to withdraw an item: its owner says that it never was so.
+type RetractRequest struct {
+	UserID string
+	ID     string
+	Reason string
+}
+
+// RestoreRequest asks to take back a withdrawal or an archiving.
+type RestoreRequest struct {
+	UserID string
+	ID     string
+	Reason string
+}
+
+// CurateResult is what an act did: its action, and every item whose standing
+// changed with it.
+type CurateResult struct {
+	ActionTaken
+	Changed []string `json:"changed"`
+}
+
+// editConversation holds the owner's edits, which are episodes like anything
+// else he says.
+const editConversation = "curate"
+
+// Edit writes a new version of an item in its owner's words. It holds from
+// when the old one held, keeps its evidence if the value is the same, its
+// metadata and its place in the line; the old version is superseded. Errors:
+// ErrNotFound, ErrNotCurrent, ErrNoValue, ErrBlankMessage, ErrTooLong, ErrNoUser.
+func (c Curator) Edit(ctx context.Context, req EditRequest) (*CurateResult, error) {
+	if memory.IsBlank(req.Text) {
+		return nil, fmt.Errorf("edit: %w", ErrBlankMessage)
+	}
+	if _, err := req.Metadata.Canonical(); err != nil {
+		return nil, fmt.Errorf("edit: %w", err)
+	}
+	if len(req.Text) > memory.MaxMessageBytes {
+		return nil, fmt.Errorf("edit: text: %d bytes: %w", len(req.Text), ErrTooLong)
+	}
+	found, err := c.readValue(ctx, req)
+	if err != nil {
+		return nil, fmt.Errorf("edit: %w", err)
+	}
+	return c.act(ctx, "edit", req.UserID, req.ID, req.Reason, func(k *curation) error { return k.edit(req, found) })
+}
+
+// readValue asks the extractor what the new text says, outside of any
+// transaction; only a value given by hand makes that needless.
+func (c Curator) readValue(ctx context.Context, req EditRequest) (extract.Output, error) {
+	if req.Value != "" {
+		return extract.Output{}, nil
+	}
+	e := memory.Episode{ID: c.m.newID(), ConversationID: editConversation, Role: memory.RoleUser,
+		Content: memory.CleanText(req.Text), SentAt: memory.Time(c.m.now())}
+	return c.m.extractor.Extract(ctx, extract.Input{UserID: req.UserID,
+		Target: []extract.Message{{Episode: e, Speaks: memory.UserSubject}}})
+}
+
+// Retract withdraws an item: it never was so. It stays in History and under
+// KnownAt only; what it had replaced holds again. Errors: ErrNotFound,
+// ErrNotCurrent if it is withdrawn already, ErrNoUser.
+func (c Curator) Retract(ctx context.Context, req RetractRequest) (*CurateResult, error) {
+	return c.act(ctx, "withdraw", req.UserID, req.ID, req.Reason, (*curation).withdraw)
+}
+
+// Restore takes back a withdrawal or an archiving: the item counts again, as
+// one statement among those of its line. Errors: ErrNotFound,
+// ErrNotRestorable, ErrNoUser.
+func (c Curator) Restore(ctx context.Context, req RestoreRequest) (*CurateResult, error) {
+	return c.act(ctx, "restore", req.UserID, req.ID, req.Reason, (*curation).restore)
+}
+
+// curation is one act on one item, within its commit.
+type curation struct {
+	*MemoryLayer
+	ctx      context.Context
+	tx       storage.Tx
+	w        *batch
+	userID   string
+	item     storage.ItemRecord
+	line     []storage.ItemRecord // of a controlled fact, item included
+	decision memory.Decision
+	episode  *memory.Episode // of an edit
+	result   *CurateResult
+}
+
+func (c Curator) act(ctx context.Context, op, userID, id, reason string, do func(*curation) error) (*CurateResult, error) {
+	if _, err := c.m.partitionOf(userID); err != nil {
+		return nil, fmt.Errorf("%s: %w", op, err)
+	}
+	if err := memory.CheckID("id", id); err != nil {
+		return nil, fmt.Errorf("%s: %w", op, err)
+	}
+	if len(reason) > memory.MaxFieldBytes {
+		return nil, fmt.Errorf("%s: reason: %d bytes: %w", op, len(reason), ErrTooLong)
+	}
+	result := &CurateResult{Changed: []string{}}
+	partition := c.m.userPartition(userID)
+	var fresh []memory.Item
+	err := c.m.store.Update(ctx, partition, func(tx storage.Tx) error {
+		k := &curation{MemoryLayer: c.m, ctx: ctx, tx: tx, userID: userID, result: result}
+		if err := k.load(partition.ID(), op, id, reason); err != nil {
+			return err
+		}
+		if err := do(k); err != nil {
+			return err
+		}
+		fresh = k.w.unembedded
+		return k.commit()
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", op, err)
+	}
+	return result, c.m.embedItems(ctx, partition, fresh)
+}
+
+// load reads the item and its line under the partition's lock.
+func (k *curation) load(partition, op, id, reason string) error {
+	found, err := k.tx.Items(k.ctx, []string{id})
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		return ErrNotFound
+	}
+	k.item = found[0]
+	if k.item.FactKey != "" {
+		if k.line, err = k.tx.ItemsByFactKey(k.ctx, []string{k.item.FactKey}); err != nil {
+			return err
+		}
+	}
+	k.w = &batch{partition: partition, change: k.tx.Head().Change, now: memory.Time(k.now()), extractor: "owner",
+		newID: k.newID, objects: map[string][]memory.Object{}}
+	if reason == "" {
+		reason = op
+	}
+	k.decision = memory.Decision{ID: k.newID(), Operation: op, ItemID: id, Reason: memory.CleanText(reason)}
+	return nil
+}
+
+// withdraw empties the item's interval and lets the line settle without it.
+func (k *curation) withdraw() error {
+	old := k.item.Present()
+	if old.Status == memory.StatusWithdrawn || old.Reason == reasonEdited {
+		return ErrNotCurrent
+	}
+	k.decision.Action, k.decision.SupersededID = memory.ActionRetract, k.item.ID
+	k.w.addDecision(k.decision)
+	k.setState(memory.StatusWithdrawn, memory.Validity{From: old.Valid.From, To: old.Valid.From}, "withdrawn")
+	k.settle()
+	return nil
+}
+
+// restore makes the item count again; what becomes of it is for the line to say.
+func (k *curation) restore() error {
+	old := k.item.Present()
+	if old.Status != memory.StatusWithdrawn && old.Status != memory.StatusArchived {
+		return ErrNotRestorable
+	}
+	k.decision.Action = memory.ActionAdd
+	k.w.addDecision(k.decision)
+	status, valid := memory.StatusActive, k.item.Stated
+	if k.item.FactKey != "" {
+		status, valid = memory.StatusSuperseded, memory.Validity{From: old.Valid.From, To: old.Valid.From}
+	} else if !valid.To.IsZero() && !valid.To.After(k.w.now) {
+		status = memory.StatusEnded
+	}
+	k.setState(status, valid, "restored")
+	k.settle()
+	return nil
+}
+
+// reasonEdited marks a version that its owner replaced by another wording: it
+// is out of the line, its statements too, unless the new one took them along.
+const reasonEdited = "edited"
+
+func (k *curation) edit(req EditRequest, found extract.Output) error {
+	old := k.item.Present()
+	if old.Status == memory.StatusWithdrawn || old.Status == memory.StatusArchived || old.Reason == reasonEdited {
+		return ErrNotCurrent
+	}
+	next, err := k.reworded(req, found)
+	if err != nil {
+		return err
+	}
+	c := k.claim(next)
+	act := k.editOpen
+	if k.item.FactKey != "" {
+		act = k.editFact
+	}
+	id := act(c)
+	at := later(k.w.now, old.SystemFrom)
+	k.w.closeState(old, at, k.decision.ID)
+	k.w.addState(memory.State{ItemID: k.item.ID, N: old.N + 1, FactKey: k.item.FactKey, Status: memory.StatusSuperseded,
+		Valid: memory.Validity{From: old.Valid.From, To: old.Valid.From}, Cause: id, Reason: reasonEdited,
+		SystemFrom: at, Decision: k.decision.ID})
+	return nil
+}
+
+// editFact lets the line settle with the new wording in place of the old one,
+// which takes the old one's witnesses along if the value is the same.
+func (k *curation) editFact(c *claim) string {
+	rest := slices.DeleteFunc(slices.Clone(k.line), func(r storage.ItemRecord) bool { return r.ID == k.item.ID })
+	l := newLine(k.w, k.tx, rest, k.decision.ID)
+	l.edited = &k.item.Item
+	l.hear([]*claim{c})
+	if c.item.ValueID == k.item.ValueID {
+		for i := range k.item.Evidence {
+			if e := &k.item.Evidence[i]; e.Full {
+				l.tell(storedStatement(e, c.item.ValueID), e.Evidence, c.item)
+			}
+		}
+	}
+	taken := map[string]ActionTaken{}
+	l.reconcile(taken)
+	k.supersede(taken[c.decision].ItemID)
+	return taken[c.decision].ItemID
+}
+
+// editOpen makes the new version of an open-world item, witnesses included.
+func (k *curation) editOpen(c *claim) string {
+	c.item.ID = k.newID()
+	c.item.Supersedes, c.item.Root = k.item.ID, k.item.Root
+	k.decision.ItemID = c.item.ID
+	k.w.addDecision(k.decision)
+	rec := k.w.createOpen(k.tx, c)
+	for _, e := range k.item.Evidence {
+		e.ItemID, e.N = rec.ID, len(rec.Evidence)+1
+		k.w.addEvidence(e.Evidence, k.decision.ID)
+		rec.Evidence = append(rec.Evidence, e)
+	}
+	return rec.ID
+}
+
+// supersede makes the decision of the edit say so: the line may have found a
+// new fact in it, but to the owner it replaced the old wording.
+func (k *curation) supersede(itemID string) {
+	d := &k.w.decisions[len(k.w.decisions)-1]
+	d.Action, d.ItemID, d.SupersededID, d.Reason = memory.ActionSupersede, itemID, k.item.ID, k.decision.Reason
+	objects := k.w.objects[d.ID]
+	i := slices.IndexFunc(objects, func(o memory.Object) bool { return o.Kind == ledger.KindDecision })
+	objects[i] = ledger.Decision(*d)
+}
+
+// setState closes the item's present state and opens the next.
+func (k *curation) setState(status memory.Status, valid memory.Validity, reason string) {
+	old := k.item.Present()
+	at := later(k.w.now, old.SystemFrom)
+	k.w.closeState(old, at, k.decision.ID)
+	next := memory.State{Partition: k.w.partition, ItemID: k.item.ID, N: old.N + 1, FactKey: k.item.FactKey,
+		Status: status, Valid: valid, Reason: reason, SystemFrom: at, Decision: k.decision.ID}
+	k.w.addState(next)
+	k.item.States = append(k.item.States, next)
+}
+
+// settle lets the line of a controlled fact settle around the item's new state.
+func (k *curation) settle() {
+	if k.item.FactKey == "" {
+		return
+	}
+	for i := range k.line {
+		if k.line[i].ID == k.item.ID {
+			k.line[i] = k.item
+		}
+	}
+	newLine(k.w, k.tx, k.line, k.decision.ID).reconcile(map[string]ActionTaken{})
+}
+
+// claim is the owner's word for the new version.
+func (k *curation) claim(item memory.Item) *claim {
+	return &claim{item: item, episode: k.episode, decision: k.decision.ID, operation: "edit", evidence: memory.Evidence{
+		Partition: item.Partition, EpisodeID: k.episode.ID, Quote: k.episode.Content, End: len(k.episode.Content),
+		Full: true, Polarity: item.Polarity, Authority: item.Authority, Stated: item.Stated, Salt: newSalt(),
+	}}
+}
+
+// reworded makes the item of the new version and the episode that says it.
+func (k *curation) reworded(req EditRequest, found extract.Output) (memory.Item, error) {
+	item := k.item.Item
+	item.Text = memory.CleanText(req.Text)
+	item.TextKey = memory.NormalText(item.Text)
+	item.Authority = memory.RoleUser.Authority()
+	item.Metadata = inherit(item.Metadata, req.Metadata)
+	if err := k.revalue(&item, req, found); err != nil {
+		return memory.Item{}, err
+	}
+	if item.Stated.From.IsZero() && item.Stated.To.IsZero() {
+		item.Stated.From = k.w.now
+	}
+	id := k.newID()
+	k.episode = &memory.Episode{Partition: item.Partition, ID: id, ConversationID: editConversation,
+		SessionID: id, MessageID: id, Seq: k.tx.NextSeq(1), Change: k.w.change, Role: memory.RoleUser,
+		Content: item.Text, Hash: sha256.Sum256([]byte(item.Text)), SentAt: k.w.now, RecordedAt: k.w.now, Salt: newSalt()}
+	return item, nil
+}
+
+// revalue finds the value that the new text says.
+func (k *curation) revalue(item *memory.Item, req EditRequest, found extract.Output) error {
+	if item.Predicate == "" {
+		return nil
+	}
+	raw := req.Value
+	for _, c := range found.Candidates {
+		if name, ok := k.registry.Canonical(c.Predicate); raw == "" && ok && name == item.Predicate && c.Polarity == item.Polarity {
+			raw = c.Value
+		}
+	}
+	if raw == "" {
+		if !saysValue(item.Text, item.Value) {
+			return ErrNoValue
+		}
+		return nil
+	}
+	if item.FactKey == "" {
+		item.Value, item.ValueID = memory.CleanText(raw), memory.FoldName(raw)
+		return nil
+	}
+	shown, id, ok := k.registry.Value(item.Predicate, raw)
+	if !ok {
+		return ErrNoValue
+	}
+	item.Value, item.ValueID = shown, id
+	return nil
+}
+
+// commit writes the batch and reports.
+func (k *curation) commit() error {
+	if k.episode != nil {
+		if err := k.storeEpisode(); err != nil {
+			return err
+		}
+	}
+	head := k.tx.Head()
+	if err := k.w.write(k.ctx, k.tx, ledger.NewChain(ledger.Key{}, head.LedgerSeq, head.LedgerHead)); err != nil {
+		return err
+	}
+	d := k.w.decisions[len(k.w.decisions)-1]
+	shown := k.item.Item
+	if len(k.w.items) > 0 {
+		shown = k.w.items[0]
+	}
+	k.result.ActionTaken = ActionTaken{Action: d.Action, ItemID: d.ItemID, Text: shown.Text, Predicate: shown.Predicate,
+		Value: shown.Value, SupersededID: d.SupersededID, Reason: d.Reason}
+	for _, s := range k.w.states {
+		k.result.Changed = append(k.result.Changed, s.ItemID)
+	}
+	return nil
+}
+
+func (k *curation) storeEpisode() error {
+	now := k.w.now
+	err := k.tx.PutConversation(k.ctx, storage.Conversation{Partition: k.w.partition, ID: editConversation, CreatedAt: now, UpdatedAt: now})
+	if err != nil {
+		return err
+	}
+	k.w.cover(k.decision.ID, ledger.Episode(*k.episode))
+	return k.tx.InsertEpisodes(k.ctx, []memory.Episode{*k.episode})
+}
+
+// saysValue reports whether a text still says a value, whatever its case.
+func saysValue(text, value string) bool {
+	return value != "" && strings.Contains(memory.FoldName(text), memory.FoldName(value))
+}
