@@ -194,7 +194,7 @@ func (k *curation) withdraw() error {
 	}
 	k.decision.Action, k.decision.SupersededID = memory.ActionRetract, k.item.ID
 	k.w.addDecision(k.decision)
-	k.setState(memory.StatusWithdrawn, memory.Validity{From: old.Valid.From, To: old.Valid.From}, "withdrawn")
+	k.setState(memory.StatusWithdrawn, old.Valid.Emptied(), "withdrawn")
 	k.settle()
 	return nil
 }
@@ -209,7 +209,7 @@ func (k *curation) restore() error {
 	k.w.addDecision(k.decision)
 	status, valid := memory.StatusActive, k.item.Stated
 	if k.item.FactKey != "" {
-		status, valid = memory.StatusSuperseded, memory.Validity{From: old.Valid.From, To: old.Valid.From}
+		status, valid = memory.StatusSuperseded, old.Valid.Emptied()
 	} else if !valid.To.IsZero() && !valid.To.After(k.w.now) {
 		status = memory.StatusEnded
 	}
@@ -240,7 +240,7 @@ func (k *curation) edit(req EditRequest, found extract.Output) error {
 	at := later(k.w.now, old.SystemFrom)
 	k.w.closeState(old, at, k.decision.ID)
 	k.w.addState(memory.State{ItemID: k.item.ID, N: old.N + 1, FactKey: k.item.FactKey, Status: memory.StatusSuperseded,
-		Valid: memory.Validity{From: old.Valid.From, To: old.Valid.From}, Cause: id, Reason: reasonEdited,
+		Valid: old.Valid.Emptied(), Cause: id, Reason: reasonEdited,
 		SystemFrom: at, Decision: k.decision.ID})
 	return nil
 }

@@ -3,6 +3,7 @@ package meminfra
 import (
 	"crypto/rand"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"time"
 
@@ -103,7 +104,7 @@ func (m *MemoryLayer) episode(req AddRequest, msg Message, now time.Time, positi
 		e.MessageID = e.ID
 	}
 	setSent(&e, msg.SentAt, now, position)
-	return e, checkTime(e.SentAt)
+	return e, checkTime(msg.SentAt)
 }
 
 func setSent(e *memory.Episode, sentAt, now time.Time, position int) {
@@ -116,10 +117,13 @@ func setSent(e *memory.Episode, sentAt, now time.Time, position int) {
 	e.SentAt = memory.Time(sentAt)
 }
 
-// checkTime keeps times to the years that RFC 3339 can write.
-func checkTime(t time.Time) error {
-	if y := t.Year(); y < 1 || y > 9999 {
-		return fmt.Errorf("sent at: year %d is not between 1 and 9999", y)
+// checkTime keeps times to those that RFC 3339 can write, in UTC and in their
+// own zone: years 1 to 9999 and an offset under a day.
+func checkTime(sentAt time.Time) error {
+	for _, t := range []time.Time{sentAt, sentAt.UTC()} {
+		if _, err := t.MarshalText(); err != nil || t.Year() < 1 {
+			return errors.New("sent at: not a time that RFC 3339 can write: year 1 to 9999, offset under a day")
+		}
 	}
 	return nil
 }

@@ -2,9 +2,12 @@ package meminfra
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"sort"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/meminfra/memory-layer/meminfra/memory"
@@ -81,7 +84,7 @@ func (m *MemoryLayer) List(ctx context.Context, req ListRequest) (*ListResult, e
 	if err != nil {
 		return nil, fmt.Errorf("list: %w", err)
 	}
-	before, err := parseCursor(req.Cursor)
+	before, err := parseCursor(partition, req.Cursor)
 	if err != nil {
 		return nil, fmt.Errorf("list: %w", err)
 	}
@@ -91,18 +94,27 @@ func (m *MemoryLayer) List(ctx context.Context, req ListRequest) (*ListResult, e
 	}
 	out := &ListResult{Records: page}
 	if next > 0 {
-		out.Next = strconv.FormatInt(next, 36)
+		out.Next = cursor(partition, next)
 	}
 	return out, nil
 }
 
-// parseCursor reads a sequence number to continue below; "" is 0, the beginning.
-func parseCursor(s string) (int64, error) {
+// cursor names a place in a user's list: the sequence number to continue below,
+// and digits that tell it from what no page of his returned.
+func cursor(partition string, seq int64) string {
+	place := strconv.FormatInt(seq, 36)
+	sum := sha256.Sum256([]byte(partition + "/" + place))
+	return place + "." + hex.EncodeToString(sum[:4])
+}
+
+// parseCursor is the inverse of cursor; "" is 0, the beginning.
+func parseCursor(partition, s string) (int64, error) {
 	if s == "" {
 		return 0, nil
 	}
-	n, err := strconv.ParseInt(s, 36, 64)
-	if err != nil || n < 1 {
+	place, _, _ := strings.Cut(s, ".")
+	n, err := strconv.ParseInt(place, 36, 64)
+	if err != nil || s != cursor(partition, n) {
 		return 0, ErrCursor
 	}
 	return n, nil

@@ -18,6 +18,19 @@ func (v Validity) Empty() bool {
 	return !v.From.IsZero() && !v.To.IsZero() && !v.From.Before(v.To)
 }
 
+// Emptied returns the empty interval at the start of v, or at its end if the
+// start is unknown: that of a claim that is kept and never believed.
+func (v Validity) Emptied() Validity {
+	at := v.From
+	if at.IsZero() {
+		at = v.To
+	}
+	if at.IsZero() {
+		at = time.Unix(0, 0).UTC()
+	}
+	return Validity{From: at, To: at}
+}
+
 // Equal compares instants, not locations.
 func (v Validity) Equal(w Validity) bool {
 	return v.From.Equal(w.From) && v.To.Equal(w.To)

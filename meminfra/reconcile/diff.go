@@ -163,8 +163,10 @@ func (d *differ) match() {
 	}
 }
 
+// sameClaim also keeps undated pasts apart from what is dated: "I used to live in
+// Oslo" is not how "I live in Oslo" reads.
 func sameClaim(v *Version, iv *Interval) bool {
-	return v.Item.ValueID == iv.ValueID && v.Item.Polarity == iv.Polarity && v.Item.Authority == iv.Authority
+	return v.Item.Stated.From.IsZero() == iv.Valid.From.IsZero() && v.Item.ValueID == iv.ValueID && v.Item.Polarity == iv.Polarity && v.Item.Authority == iv.Authority
 }
 
 func isSettled(v *Version, iv *Interval) bool {
@@ -384,10 +386,9 @@ func (d *differ) changeRest() {
 		if d.taken[i] >= 0 || v.gone() {
 			continue
 		}
-		from := v.State.Valid.From
 		c := Change{
 			Item: v.Item.ID, Status: memory.StatusSuperseded,
-			Valid: memory.Validity{From: from, To: from}, Reason: ReasonWitnessesGone,
+			Valid: v.State.Valid.Emptied(), Reason: ReasonWitnessesGone,
 		}
 		if v.State.Status == memory.StatusArchived {
 			c.Status = memory.StatusArchived

@@ -208,7 +208,7 @@ func TestRestore(t *testing.T) {
 // it says is not stored twice.
 func TestArchivedStaysArchived(t *testing.T) {
 	stored := Version{
-		Item:       memory.Item{ID: "v1", Seq: 1, ValueID: "A", Polarity: memory.Positive, Authority: user},
+		Item:       memory.Item{ID: "v1", Seq: 1, ValueID: "A", Polarity: memory.Positive, Authority: user, Stated: memory.Validity{From: at(2020)}},
 		State:      memory.State{Status: memory.StatusArchived, Valid: memory.Validity{From: at(2020)}},
 		Statements: []string{"au A@2020"},
 	}

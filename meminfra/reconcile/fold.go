@@ -71,6 +71,7 @@ type fold struct {
 	levels [memory.Authorized + 1]level
 	held   bool
 	spans  []span
+	pasts  []*memory.Statement
 	open   []int // spans without end so far
 }
 
@@ -87,6 +88,7 @@ func newFold(statements []memory.Statement) *fold {
 	slices.SortFunc(f.told, rank)
 	f.numberValues()
 	f.applySaidEnds()
+	f.pasts = f.dropPasts()
 	f.points = make([]int64, 0, 2*len(f.told))
 	for i := range f.told {
 		f.points = append(f.points, f.told[i].from)

@@ -60,7 +60,8 @@ func (v *Version) counts(s *memory.Statement) bool {
 //     claim before, or the withdrawn value would come back from another mouth.
 //
 // The start is that of its empty interval, so whoever withdraws a version keeps
-// its Valid.From: the state becomes [From, From).
+// its Valid.From: the state becomes Valid.Emptied(). Undated pasts go with any
+// version that has them and take nothing along.
 func Live(stored []Version, statements []memory.Statement) []memory.Statement {
 	if !slices.ContainsFunc(stored, func(v Version) bool { return v.withdrawn() }) {
 		return statements
@@ -94,6 +95,9 @@ func isWithdrawn(stored []Version, s *memory.Statement) bool {
 		}
 		in, out = in || v.withdrawn(), out || v.counts(s)
 	}
+	if undatedPast(s) {
+		return in // it starts nowhere, so it has no other place
+	}
 	return in && !out
 }
 
@@ -101,6 +105,9 @@ func isWithdrawn(stored []Version, s *memory.Statement) bool {
 // before with no more authority.
 func cut(s *memory.Statement, w *Version) {
 	from := w.State.Valid.From
+	if undatedPast(s) || w.Item.Stated.From.IsZero() {
+		return // what was over by then says nothing of what came before
+	}
 	if w.Item.ValueID == s.ValueID && w.Item.Polarity == s.Polarity && w.Item.Authority >= s.Authority &&
 		s.Valid.From.Before(from) && s.Valid.Contains(from) {
 		s.Valid.To = from
@@ -115,6 +122,9 @@ func Stands(a, b Version) bool {
 		return false
 	}
 	v, w := a.State.Valid, b.State.Valid
+	if v.From.IsZero() || w.From.IsZero() {
+		return false // an undated past claims no moment
+	}
 	if v.Empty() || w.Empty() {
 		return a.Item.Authority == b.Item.Authority && (a.lost() || !v.Empty()) && (b.lost() || !w.Empty()) &&
 			(v.From.Equal(w.From) || v.Contains(w.From) || w.Contains(v.From))

@@ -98,6 +98,8 @@ func (r Resolution) Holder(t time.Time) (Interval, bool) {
 //     the key. Weaker ones of the same value are its echoes.
 //   - A negation lasts until a later assertion of its value by at least the same
 //     authority. It is remembered, and never holds the key.
+//   - An undated past ("I used to live in Oslo": no From, a To) holds nothing. It
+//     is a witness of the interval that it says is over, or has one of its own.
 //   - A said end also ends what was told before it: "I worked at X until 2022"
 //     closes the open "I work at X" of 2020.
 //
@@ -113,7 +115,9 @@ func Resolve(statements []memory.Statement) Resolution {
 		f.closeSilent(at)
 	}
 	f.houseRest()
-	return f.resolution()
+	r := f.resolution()
+	r.addPasts(f.pasts)
+	return r
 }
 
 // resolveOne is Resolve for the commonest input: a fact said once.
@@ -123,7 +127,7 @@ func resolveOne(s *memory.Statement) Resolution {
 	}
 	iv := Interval{
 		ValueID: s.ValueID, Polarity: s.Polarity, Authority: s.Authority, Valid: interval(micros(s.Valid)),
-		Holder: s.Polarity == memory.Positive, Founder: s.ID, Support: []string{s.ID},
+		Holder: s.Polarity == memory.Positive && !undatedPast(s), Founder: s.ID, Support: []string{s.ID},
 	}
 	if !iv.Valid.To.IsZero() {
 		iv.ClosedHow = SaidEnd

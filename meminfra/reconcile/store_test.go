@@ -76,8 +76,7 @@ func (st *store) settle() Plan {
 
 func (st *store) withdraw(id string) {
 	v := st.get(id)
-	from := v.State.Valid.From
-	v.State.Status, v.State.HoldsSlot, v.State.Valid = memory.StatusWithdrawn, false, memory.Validity{From: from, To: from}
+	v.State.Status, v.State.HoldsSlot, v.State.Valid = memory.StatusWithdrawn, false, v.State.Valid.Emptied()
 	st.settle()
 }
 
@@ -89,6 +88,16 @@ func (st *store) get(id string) *Version {
 	}
 	st.t.Fatalf("no item %q", id)
 	return nil
+}
+
+func (st *store) statement(id string) memory.Statement {
+	for _, s := range st.statements {
+		if s.ID == id {
+			return s
+		}
+	}
+	st.t.Fatalf("no statement %q", id)
+	return memory.Statement{}
 }
 
 func (st *store) apply(p Plan) {
@@ -112,6 +121,7 @@ func (st *store) apply(p Plan) {
 		v := Version{Item: memory.Item{
 			ID: id(Ref{New: n + 1}), Seq: int64(len(st.versions) + 1), ValueID: c.Interval.ValueID,
 			Polarity: c.Interval.Polarity, Authority: c.Interval.Authority, Supersedes: id(c.Supersedes),
+			Stated: st.statement(c.Founder).Valid,
 		}}
 		v.State = memory.State{Status: c.Status, Valid: c.Interval.Valid, HoldsSlot: c.HoldsSlot, Reason: c.Reason}
 		if c.Supersedes.New > n {

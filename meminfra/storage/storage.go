@@ -23,7 +23,8 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrBusy: another process holds the database; nothing was written.
 	ErrBusy = errors.New("the database is locked by another process")
-	// ErrUnreachable: the server does not answer; nothing was written.
+	// ErrUnreachable: the server does not answer. Nothing was written, unless the
+	// error says that it happened at the commit, whose outcome is then unknown.
 	ErrUnreachable = errors.New("the database server is unreachable")
 	// ErrSchema: the database's schema is not the one this program needs.
 	// Wrapped in a *SchemaError.
@@ -95,7 +96,7 @@ type Reader interface {
 	// Trace returns a trace with its items by rank. Errors: ErrNotFound.
 	Trace(ctx context.Context, partition, id string) (memory.Trace, error)
 	// Grants returns all grant events of the tenant-directory partition that
-	// touch the given left id, or right id, oldest first.
+	// touch the given left id, or right id, by (At, Change, ID).
 	Grants(ctx context.Context, partition string, p GrantParams) ([]memory.Grant, error)
 	// Entries streams ledger entries with sequence numbers after the given
 	// one, in order; it stops at fn's first error and returns it.
@@ -114,7 +115,8 @@ type Tx interface {
 	Idempotency(ctx context.Context, key string) (IdempotencyRecord, error)
 	// EpisodesByMessage returns the conversation's episodes with those message ids.
 	EpisodesByMessage(ctx context.Context, conversation string, messageIDs []string) ([]memory.Episode, error)
-	// Sessions returns the first and last SentAt of each session of the conversation.
+	// Sessions returns the first and last SentAt of each session of the
+	// conversation, by the first.
 	Sessions(ctx context.Context, conversation string) ([]SessionSpan, error)
 	// Unextracted returns the conversation's episodes, in Seq order, whose row
 	// for the extractor is pending or failed with no lease running at now.

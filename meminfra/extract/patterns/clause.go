@@ -1,0 +1,430 @@
+package patterns
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/meminfra/memory-layer/meminfra/extract"
+	"github.com/meminfra/memory-layer/meminfra/memory"
+)
+
+// clause is what is known while one clause is read.
+type clause struct {
+	ts      []token
+	from    int // first token of the quote
+	subject memory.Subject
+	group   group
+	form    *form
+	slots   []filled
+	end     int   // token after the last slot
+	lead    []int // token indexes [from, to) pairs of the words before the subject
+}
+
+// filled is a slot with the token stretches of its values: several in a list.
+type filled struct {
+	name   string
+	values [][2]int
+}
+
+// maxSentence is the most tokens that a sentence of a conversation has; more is
+// a listing, and would cost without giving.
+const maxSentence = 300
+
+// sentence reads the clauses of one sentence from left to right.
+func (r *reader) sentence(s sentence) {
+	if len(s.tokens) > maxSentence {
+		return
+	}
+	// What follows a distant word is somebody else's, or of another world.
+	near := slices.IndexFunc(s.tokens, func(t token) bool { return !t.mark && distant[t.text] })
+	if near < 0 {
+		near = len(s.tokens)
+	}
+	var prev *clause
+	for i := 0; i < len(s.tokens) && i <= near; {
+		c := r.clauseAt(s, i, prev)
+		if c == nil {
+			i = nextStart(s.tokens, i)
+			continue
+		}
+		if r.accept(s, c) {
+			r.emit(c)
+			prev = c
+		}
+		i = max(c.end, nextStart(s.tokens, max(i, c.end-1)))
+	}
+}
+
+// nextStart is the next token after i at which a clause may begin: after a mark
+// or a conjunction.
+func nextStart(ts []token, i int) int {
+	for i++; i < len(ts); i++ {
+		if ts[i-1].mark || conjunctions[ts[i].text] {
+			return i
+		}
+	}
+	return i
+}
+
+var conjunctions = set("and but because so since though although cause cuz & plus while")
+
+// clauseAt reads the clause that begins at token i, nil for none.
+func (r *reader) clauseAt(s sentence, i int, prev *clause) *clause {
+	ts := s.tokens
+	subject := r.skipLeads(ts, i)
+	c := &clause{ts: ts, from: i}
+	for c.from < subject && (ts[c.from].mark || conjunctions[ts[c.from].text]) {
+		c.from++
+	}
+	if subject < len(ts) && !ts[subject].quoted {
+		if r.fromSubject(c, subject) {
+			c.lead = []int{i, subject}
+			return c
+		}
+	}
+	if prev != nil && r.continued(c, i, prev) {
+		return c
+	}
+	return nil
+}
+
+// skipLeads passes over words and times that may stand before a subject.
+func (r *reader) skipLeads(ts []token, i int) int {
+	for i < len(ts) {
+		t := ts[i]
+		switch {
+		case t.mark && !t.quoted, leads[t.text]:
+			i++
+		case t.text == "i" || t.text == "my":
+			return i
+		default:
+			n := max(leadPhrase(ts[i:]), r.timePrefix(ts, i))
+			if n == 0 {
+				return i
+			}
+			i += n
+		}
+	}
+	return i
+}
+
+// fromSubject reads subject, verb group and the rest of a form at token i.
+func (r *reader) fromSubject(c *clause, i int) bool {
+	ts := c.ts
+	switch {
+	case ts[i].text == "i":
+		c.subject = r.m.Speaks
+		return r.verbForm(c, i+1, firstPerson)
+	case ts[i].text == "my":
+		c.subject = r.m.Speaks
+		return r.openerForm(c, i)
+	}
+	if who, n := r.nameAt(ts, i); n > 0 {
+		c.subject = who
+		if i+n < len(ts) && ts[i+n].text == "'s" && r.possessed(c, i+n) {
+			return true
+		}
+		return r.verbForm(c, i+n, thirdPerson)
+	}
+	c.subject = r.m.Speaks
+	return r.openerForm(c, i)
+}
+
+// possessed reads "Gina's job is ..." as the speaker's "my job is ...".
+func (r *reader) possessed(c *clause, i int) bool {
+	ts := slices.Clone(c.ts)
+	ts[i].text = "my"
+	whole := c.ts
+	c.ts = ts
+	ok := r.openerForm(c, i)
+	c.ts = whole
+	return ok
+}
+
+// nameAt finds a participant's name of up to three words at token i.
+func (r *reader) nameAt(ts []token, i int) (memory.Subject, int) {
+	if !ts[i].capital && !r.lower {
+		return memory.Subject{}, 0
+	}
+	for n := min(3, len(ts)-i); n > 0; n-- {
+		if who, ok := r.names[memory.FoldName(r.text(ts, i, i+n))]; ok {
+			return who, n
+		}
+	}
+	return memory.Subject{}, 0
+}
+
+// verbForm reads a verb group at i and a form of its verb.
+func (r *reader) verbForm(c *clause, i int, who person) bool {
+	g, ok := readGroup(c.ts, i, r.e.forms.lexicon, who)
+	if !ok {
+		return false
+	}
+	return r.matchGroup(c, g)
+}
+
+func (r *reader) matchGroup(c *clause, g group) bool {
+	if g.next > 0 && c.ts[g.next-1].quoted {
+		return false
+	}
+	if g.verb > 0 { // "I am learning" as be + learning first, then as learn
+		whole := g
+		whole.lemmas, whole.next = []reading{{"be", base}}, g.verb
+		if r.matchLemma(c, whole) {
+			return true
+		}
+	}
+	return r.matchLemma(c, g)
+}
+
+func (r *reader) matchLemma(c *clause, g group) bool {
+	for _, m := range g.lemmas {
+		list := r.e.forms.verbs[m.lemma]
+		if g.negated && slices.ContainsFunc(list, func(f *form) bool { return f.aspect == denied && r.matchForm(c, f, g) }) {
+			return true
+		}
+		if slices.ContainsFunc(list, func(f *form) bool { return f.aspect != denied && r.matchForm(c, f, g) }) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *reader) matchForm(c *clause, f *form, g group) bool {
+	if !f.predicate.Allows(c.subject.Type) && f.predicate.Name != "project_status" {
+		return false
+	}
+	r.want = f.predicate.Name
+	slots, end, ok := r.parts(c.ts, f.after, g.next)
+	if !ok {
+		return false
+	}
+	c.form, c.group, c.end = f, g, end
+	c.slots = append(c.slots, slots...)
+	return true
+}
+
+// openerForm reads a form that does not begin with "I": "my name is", "call me".
+func (r *reader) openerForm(c *clause, i int) bool {
+	ts := c.ts
+	keys := []string{ts[i].text}
+	if i+1 < len(ts) {
+		keys = []string{ts[i].text + " " + ts[i+1].text, ts[i].text}
+	}
+	for _, key := range keys {
+		for _, f := range r.e.forms.openers[key] {
+			if r.tryOpener(c, f, i) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (r *reader) tryOpener(c *clause, f *form, i int) bool {
+	before, at, ok := r.opening(c.ts, f.before, i)
+	if !ok {
+		return false
+	}
+	g := group{next: at}
+	if f.lemma != "" {
+		g, ok = readGroup(c.ts, at, r.e.forms.lexicon, thirdPerson)
+		if !ok && f.lemma == "include" { // "my hobbies include"
+			g, ok = group{lemmas: []reading{{"include", base}}, next: at + 1}, at < len(c.ts) && c.ts[at].text == "include"
+		}
+		if !ok || !slices.ContainsFunc(g.lemmas, func(m reading) bool { return m.lemma == f.lemma }) {
+			return false
+		}
+	}
+	if !r.matchForm(c, f, g) {
+		return false
+	}
+	c.slots = append(before, c.slots...)
+	return true
+}
+
+// opening matches the words before the verb; a slot among them takes up to
+// three words, up to the next literal or the verb.
+func (r *reader) opening(ts []token, parts []part, i int) ([]filled, int, bool) {
+	var slots []filled
+	for k, p := range parts {
+		if p.word != "" {
+			if i >= len(ts) || ts[i].text != p.word {
+				return nil, 0, false
+			}
+			i++
+			continue
+		}
+		from := i
+		for i < len(ts) && i-from < 3 && !ts[i].mark && !endsOpening(ts[i].text, parts, k) {
+			i++
+		}
+		if i == from {
+			return nil, 0, false
+		}
+		slots = append(slots, filled{p.slot, [][2]int{{from, i}}})
+	}
+	return slots, i, true
+}
+
+func endsOpening(w string, parts []part, k int) bool {
+	if k+1 < len(parts) && parts[k+1].word != "" {
+		return w == parts[k+1].word
+	}
+	return w == "is" || w == "'s" || w == "are" || w == "was" || w == "were" || w == "used" || w == "will"
+}
+
+// continued reads "and work at Acme" after a clause of the same subject, or
+// "and allergic to nuts" after one with be.
+func (r *reader) continued(c *clause, i int, prev *clause) bool {
+	ts := c.ts
+	if anyIn(ts[prev.end:i], breaks) {
+		return false
+	}
+	for i < len(ts) && (ts[i].mark && !ts[i].quoted || ts[i].text == "and" || ts[i].text == "but" || ts[i].text == "then" || ts[i].text == "&") {
+		i++
+	}
+	if i >= len(ts) || ts[i].quoted {
+		return false
+	}
+	c.from, c.subject = prev.from, prev.subject
+	who := firstPerson
+	if prev.subject != r.m.Speaks {
+		who = thirdPerson
+	}
+	if r.verbForm(c, i, who) {
+		return true
+	}
+	if g := prev.group; prev.form.lemma == "be" && prev.form.before[0].word == "i" && ts[i-1].text != "but" {
+		g.next, g.verb, g.negated, g.lemmas = i, 0, false, []reading{{"be", base}}
+		return r.matchGroup(c, g)
+	}
+	return false
+}
+
+// breaks are words after which a verb may belong to somebody else.
+var breaks = set("who which that where he she they we you it his her their i my when while what")
+
+// accept decides whether a matched clause is a statement at all.
+func (r *reader) accept(s sentence, c *clause) bool {
+	ts := s.tokens
+	stop := c.end
+	for stop < len(ts) && !ts[stop].mark && ts[stop].text != "and" && ts[stop].text != "but" && ts[stop].text != "so" {
+		stop++
+	}
+	if anyIn(ts[c.from:stop], doubtful) {
+		return false
+	}
+	if s.question && !thenAsks(ts[min(c.end, len(ts)):]) {
+		return false
+	}
+	if disowned(ts[c.end:]) {
+		return false
+	}
+	if c.end < len(ts) && ts[c.end].text == "or" || anyIn(ts[c.end:stop], set("only")) {
+		return false
+	}
+	if anyIn(ts[c.end:stop], set("than")) && !anyIn(ts[c.end:stop], set("rather")) {
+		return false
+	}
+	if (c.group.negated || c.group.ended) && anyIn(ts[c.end:stop], weakened) {
+		return false
+	}
+	return true
+}
+
+// disowned reports that the words after a value take it back: "I hate Mondays,
+// said Garfield", "I know Swift, she is in my class".
+func disowned(ts []token) bool {
+	if len(ts) > 0 && ts[0].mark {
+		ts = ts[1:]
+	}
+	if len(ts) == 1 {
+		return ts[0].text == "not"
+	}
+	return len(ts) > 1 && (set("said says she he")[ts[0].text] || startsWith(ts, "as they say") || startsWith(ts, "or so") || startsWith(ts, "but never"))
+}
+
+// emit turns a matched clause into candidates.
+func (r *reader) emit(c *clause) {
+	out, ok := r.outcome(c)
+	if !ok {
+		return
+	}
+	quote, start := r.quote(c.ts, c.from, r.quoteEnd(c))
+	base := extract.Candidate{
+		Text: quote, Subject: c.subject, Confidence: Confidence, Importance: 0.5,
+		EpisodeID: r.m.Episode.ID, Quote: quote, Start: start,
+		Polarity: out.polarity, Stated: out.stated, Past: out.past, Vague: out.vague,
+	}
+	p := c.form.predicate
+	category := ""
+	for _, s := range c.slots {
+		switch s.name {
+		case "subject":
+			base.Subject = memory.Subject{Type: "project", Name: memory.FoldName(r.text(c.ts, s.values[0][0], s.values[0][1]))}
+		case "category":
+			if generic[c.ts[s.values[0][1]-1].text] || set("part moment line memory way kind")[c.ts[s.values[0][1]-1].text] {
+				return
+			}
+			category = r.text(c.ts, s.values[0][0], s.values[0][1]) + ": "
+		}
+	}
+	for _, s := range c.slots {
+		for _, v := range s.values {
+			text := category + r.text(c.ts, v[0], v[1])
+			switch s.name {
+			case "value":
+				r.add(base, p.Name, text)
+			case "old":
+				if p.Cardinality == "multi" && out.polarity == memory.Positive {
+					old := base
+					old.Polarity = memory.Negative
+					r.add(old, p.Name, text)
+				}
+			case "subject", "category", "_":
+			default:
+				r.add(base, s.name, text)
+			}
+		}
+	}
+}
+
+// add keeps a candidate whose value the registry accepts.
+func (r *reader) add(c extract.Candidate, predicate, value string) {
+	p, ok := r.e.reg.Lookup(predicate)
+	if !ok {
+		return
+	}
+	shown, _, ok := r.e.reg.Value(predicate, value)
+	if !ok {
+		return
+	}
+	c.Predicate, c.Kind = p.Name, memory.Kind(p.Kind)
+	c.Value = strings.TrimSpace(shown)
+	r.found = append(r.found, c)
+}
+
+// quoteEnd is the end of the clause: up to the next mark or conjunction that
+// begins another clause, closing words of time included.
+func (r *reader) quoteEnd(c *clause) int {
+	i := c.end
+	for i < len(c.ts) {
+		t := c.ts[i]
+		if t.mark && !strings.Contains("%'\"()", t.text) || conjunctions[t.text] && !r.timeHere(c.ts, i) {
+			break
+		}
+		i++
+	}
+	return i
+}
+
+// leadPhrase is the length of the lead phrase at the front of ts, 0 for none.
+func leadPhrase(ts []token) int {
+	for _, p := range leadPhrases {
+		if startsWith(ts, p) {
+			return strings.Count(p, " ") + 1
+		}
+	}
+	return 0
+}

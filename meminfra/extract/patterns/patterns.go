@@ -1,0 +1,177 @@
+// Package patterns is the built-in extractor: it finds statements of the
+// registry's forms in what users say, without a model, a key or a network.
+//
+// It does not guess. A sentence counts only if a clause begins with the speaker
+// ("I", "my") or a known participant's name and goes on as one of the forms;
+// questions, hypotheticals, quoted and reported speech, code and other people's
+// facts are left alone. What it misses, a model may find later.
+//
+// # Statement forms
+//
+// A form is a template (see predicates.Expand) in the first person and present
+// tense: "I live in {value}". The extractor conjugates the verb, and knows
+// negation ("I don't live in", "I no longer live in", "I stopped living in"),
+// past, perfect and future, so one template stands for all of them. A sign
+// before it says how the statement lies in time:
+//
+//	  I live in {value}     a state: holds while the verb does
+//	* I play {value}        a habit: a state, but having done it once is none
+//	+ I move to {value}     a beginning: holds from then on
+//	- I quit {value}        an end: holds no longer
+//	~ I fly to {value}      a plan: holds until its time is over
+//	! I like {value}        only if negated, and then it holds ("I don't like")
+//	= I am born on {value}  holds whatever the tense
+//
+// Slots are {value}; {old}, what the value replaces; {subject}, a project's
+// name; {category} of a keyed predicate; {_}, anything; and the name of another
+// predicate, which gets a candidate of its own: "I work at {value} as
+// {job_title}". {value:known} demands one of the predicate's terms or heads;
+// the other constraints are listed in shapes.go.
+package patterns
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/meminfra/memory-layer/meminfra/extract"
+	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/predicates"
+)
+
+// ID names the extractor and its version.
+const ID = "patterns/1"
+
+// Confidence is what the extractor gives to every candidate: its measured
+// precision on the labelled sentences is above it.
+const Confidence = 0.9
+
+// Extractor finds statements of a registry's forms. It is safe for use by
+// several goroutines.
+type Extractor struct {
+	reg   *predicates.Registry
+	forms *formIndex
+}
+
+// New compiles the statement forms of a registry. An error names the predicate
+// and template that cannot be compiled.
+func New(reg *predicates.Registry) (*Extractor, error) {
+	forms, err := compile(reg)
+	if err != nil {
+		return nil, err
+	}
+	return &Extractor{reg: reg, forms: forms}, nil
+}
+
+// ID returns "patterns/1".
+func (e *Extractor) ID() string { return ID }
+
+// Extract returns the candidates of the target's user messages, in message
+// order and in order of their place in it. It fails only if ctx is done.
+func (e *Extractor) Extract(ctx context.Context, in extract.Input) (extract.Output, error) {
+	var out extract.Output
+	names := participants(in)
+	for i := range in.Target {
+		if err := ctx.Err(); err != nil {
+			return extract.Output{}, err
+		}
+		m := &in.Target[i]
+		if m.Role != memory.RoleUser || m.Speaks.Type == "" {
+			continue
+		}
+		r := reader{e: e, m: m, names: names}
+		out.Candidates = append(out.Candidates, r.read()...)
+	}
+	return out, nil
+}
+
+// participants maps the folded names of who takes part to their subjects.
+func participants(in extract.Input) map[string]memory.Subject {
+	names := map[string]memory.Subject{}
+	for _, list := range [][]extract.Message{in.Context, in.Target} {
+		for i := range list {
+			if m := &list[i]; m.Speaker != "" && m.Role == memory.RoleUser {
+				name := memory.FoldName(m.Speaker)
+				names[name] = memory.Subject{Type: "person", Name: name}
+				if m.Speaks.Type != "" {
+					names[name] = m.Speaks
+				}
+			}
+		}
+	}
+	if name := memory.FoldName(in.UserName); name != "" {
+		names[name] = memory.UserSubject
+	}
+	delete(names, "")
+	return names
+}
+
+// reader reads one message.
+type reader struct {
+	e     *Extractor
+	m     *extract.Message
+	names map[string]memory.Subject
+	lower bool   // written without capitals
+	greet bool   // opens with a greeting
+	want  string // the predicate whose value is being read
+	found []extract.Candidate
+}
+
+func (r *reader) read() []extract.Candidate {
+	list := sentences(r.m.Content)
+	if len(list) == 0 || unserious(list) {
+		return nil
+	}
+	r.lower = withoutCapitals(list)
+	r.greet = greetings[list[0].tokens[0].text]
+	for _, s := range list {
+		if setsScene(s.tokens) {
+			break // what follows is a text to work on or a part to play
+		}
+		r.sentence(s)
+	}
+	return once(r.found)
+}
+
+func withoutCapitals(list []sentence) bool {
+	for _, s := range list {
+		for _, t := range s.tokens {
+			if t.capital {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// once drops what was already found: the same words twice are one statement.
+func once(list []extract.Candidate) []extract.Candidate {
+	type key struct {
+		subject          memory.Subject
+		predicate, value string
+		polarity         memory.Polarity
+		stated           memory.Validity
+		past             bool
+	}
+	seen := map[key]bool{}
+	return slices.DeleteFunc(list, func(c extract.Candidate) bool {
+		k := key{c.Subject, c.Predicate, c.Value, c.Polarity, c.Stated, c.Past}
+		was := seen[k]
+		seen[k] = true
+		return was
+	})
+}
+
+// quote is the stretch of the message from token a up to token b.
+func (r *reader) quote(ts []token, a, b int) (string, int) {
+	start, end := ts[a].start, ts[b-1].end
+	return r.m.Content[start:end], start
+}
+
+// text is the content of the tokens [a, b).
+func (r *reader) text(ts []token, a, b int) string {
+	if a >= b {
+		return ""
+	}
+	return strings.TrimSpace(r.m.Content[ts[a].start:ts[b-1].end])
+}

@@ -1,0 +1,237 @@
+package patterns
+
+// constraints are what a slot may demand of its value.
+var constraints = set(`known proper person apposition intro greeting org corp city zone date number age phone email drug
+	allergen activity leisure instrument subject school degree owned car new long after starts made thing topic job status`)
+
+func init() { constraints[""] = true }
+
+// maxValueWords bounds an open value; longer ones are clauses, not values.
+const maxValueWords = 5
+
+// stopWords end a value.
+var stopWords = set(`with for because since when while where which who whom that but so from although though however instead
+	over rather more than anymore now right currently too as well lol haha btw if unless and or & at in on to by
+	cause cuz until till after before during every these nowadays still again also already then only just
+	any twice once daily thrice weekly monthly
+	i we you he she they it my your lately recently today yesterday tomorrow is are was were 's has have had
+	though xd lmao please ok okay anyways anyway yeah yes`)
+
+// part of a value when inside it: "head of design", "Bank of America".
+var innerStops = map[string]map[string]bool{
+	"thing": set("for in of with on"),
+}
+
+// notValues are words that no value begins with: what they refer to is not said.
+var notValues = set(`no it this that these those them him her me us you something anything everything nothing someone anyone
+	everyone here there what how why when where who whatever whether to not so such one ones mine yours his hers my your his our their its
+	i we he she they myself yourself himself herself some any many much lots lot a-lot all both each either being doing having
+	too very really more most less another other same both always never because if and or just like about out up down off
+	away back ok okay sure ready sorry still again done gone`)
+
+// commonWords are lower-case words that follow "live in", "work at", "call me"
+// and name no place, company or person.
+var commonWords = set(`fear peace hope hell denial limbo squalor poverty sin harmony pain constant sync person bed town school
+	work home bulk advance general particular theory practice debt love exile isolation luxury comfort misery darkness silence
+	the a an later soon back now maybe when if crazy old anytime tomorrow tonight today first bus train car foot plane night
+	nights noon midnight dawn weekends weekend times least last all large random once full part heart least ease speed scale
+	being making it this that here there them him her you me us myself nothing something someone somebody everyone
+	house flat apartment city village countryside suburbs area place building basement dorm dump mess bubble box van tent
+	jail prison hospital heaven paradise style shape order color colour detail public private free freelance charity money fun
+	peanuts mud food lunch dinner breakfast church college university court sea front camp uni decaf plan silent dark light
+	later asap mom mum dad sir madam bro dude lazy stupid names dumb paranoid biased
+	overtime shifts remote remotely abroad alone hard late early full-time part-time minimum maximum`)
+
+// parts matches parts from token i on; the last slot runs to the end of its value.
+func (r *reader) parts(ts []token, list []part, i int) ([]filled, int, bool) {
+	var slots []filled
+	for k, p := range list {
+		if p.word != "" {
+			for i < len(ts) && ts[i].text != p.word && between[ts[i].text] {
+				i++
+			}
+			if i >= len(ts) || ts[i].text != p.word || ts[i].quoted {
+				return nil, 0, false
+			}
+			i++
+			continue
+		}
+		until := len(ts)
+		if k+1 < len(list) && list[k+1].word != "" {
+			until = literalAt(ts, i, list[k+1].word)
+			if until < 0 {
+				return nil, 0, false
+			}
+		}
+		values, end, ok := r.slot(ts[:until], p, i, k == len(list)-1)
+		if !ok || until < len(ts) && end != until && p.slot != "_" {
+			return nil, 0, false
+		}
+		if p.slot == "_" && until < len(ts) {
+			end = until
+		}
+		slots = append(slots, filled{p.slot, values})
+		i = end
+	}
+	return slots, i, true
+}
+
+// between may stand between a verb and the next word of its form.
+var between = set("back now currently also mainly mostly primarily just permanently full-time part-time remotely really very more almost again over right down here")
+
+// literalAt is where a word stands within the next few tokens, -1 for nowhere.
+func literalAt(ts []token, i int, word string) int {
+	for j := i + 1; j < len(ts) && j <= i+6 && !(ts[j].mark && ts[j].text == ","); j++ {
+		if ts[j].text == word {
+			return j
+		}
+	}
+	return -1
+}
+
+// slot reads one slot at token i: its values and the token after them.
+func (r *reader) slot(ts []token, p part, i int, last bool) ([][2]int, int, bool) {
+	name := p.slot
+	if name == "value" || name == "old" {
+		name = ""
+	}
+	if i < len(ts) && ts[i].text == "," && (p.must == "person" || p.must == "apposition") {
+		i++ // "my wife, Anna"
+	}
+	for i < len(ts) && (ts[i].text == "\"" || ts[i].text == "`" || ts[i].text == "'" || ts[i].text == "*" || ts[i].text == ":") {
+		i++
+	}
+	if i >= len(ts) {
+		return nil, 0, false
+	}
+	if name != "" && name != "_" && name != "subject" && name != "category" {
+		defer func(was string) { r.want = was }(r.want)
+		r.want = name
+	}
+	end, ok := r.one(ts, p.must, i)
+	if !ok || p.slot == "_" && end-i > 4 {
+		return nil, 0, false
+	}
+	if p.must == "owned" || p.must == "new" {
+		for i+1 < end && set("a an the new brand used second-hand secondhand another")[ts[i].text] {
+			i++
+		}
+	}
+	if p.must == "after" {
+		i-- // the word before belongs to the value
+	}
+	values := [][2]int{{i, end}}
+	if p.slot == "value" && last && lists[p.must] {
+		values, end = r.more(ts, p.must, values, end)
+	}
+	return values, end, true
+}
+
+// lists are the constraints under which a value may be a list.
+var lists = set("known person allergen activity drug topic thing subject instrument owned")
+
+func init() { lists[""] = true }
+
+// more reads ", B and C" after a first value. A comma alone makes a list only
+// of values that are known, or with "and" before the last.
+func (r *reader) more(ts []token, must string, values [][2]int, end int) ([][2]int, int) {
+	kept, keptEnd := values, end
+	for {
+		i := end
+		comma := i < len(ts) && ts[i].text == ","
+		if comma {
+			i++
+		}
+		joined := i < len(ts) && (ts[i].text == "and" || ts[i].text == "&")
+		if joined {
+			i++
+		}
+		for i < len(ts) && set("a some bit little of also the")[ts[i].text] && must == "known" {
+			i++
+		}
+		if !comma && !joined || i >= len(ts) || ts[i].mark {
+			return kept, keptEnd
+		}
+		next, ok := r.one(ts, must, i)
+		if !ok || r.startsClause(ts, i) {
+			return kept, keptEnd
+		}
+		values, end = append(values[:len(values):len(values)], [2]int{i, next}), next
+		if joined || must == "known" {
+			kept, keptEnd = values, end
+		}
+		if joined {
+			return kept, keptEnd
+		}
+	}
+}
+
+// startsClause reports that what follows "and" is a verb or a subject, not one
+// more value.
+func (r *reader) startsClause(ts []token, i int) bool {
+	return notValues[ts[i].text] || r.e.forms.lexicon.has(ts, i, base|past|third) && !r.anyKnown(ts, i)
+}
+
+func (r *reader) anyKnown(ts []token, i int) bool {
+	return i+1 >= len(ts) || ts[i+1].mark
+}
+
+// bounded reports whether a value may end before token i.
+func (r *reader) bounded(ts []token, i int) bool {
+	return i >= len(ts) || ts[i].mark || isNumber(ts[i].text) || stopWords[ts[i].text] && !owners[ts[i].text] || r.timeHere(ts, i)
+}
+
+// owners go on with the phrase before them ("running my studio").
+var owners = set("my your his her their our its you is are was were 's has had we he she they it")
+
+// phrase is the end of the words from i up to where a value ends.
+func (r *reader) phrase(ts []token, i int, inner map[string]bool) int {
+	j := i
+	for j < len(ts) && !ts[j].mark {
+		if j > i && !inner[ts[j].text] && stopWords[ts[j].text] || j > i && r.timeHere(ts, j) {
+			break
+		}
+		if j == i && stopWords[ts[j].text] && !ts[j].capital {
+			break
+		}
+		j++
+	}
+	if j > i && articles[ts[j-1].text] {
+		j--
+	}
+	return j
+}
+
+var articles = set("the a an")
+
+// one reads one value under a constraint and returns its end.
+func (r *reader) one(ts []token, must string, i int) (int, bool) {
+	if check, ok := shapes[must]; ok {
+		return check(r, ts, i)
+	}
+	if ts[i].quoted {
+		return r.title(ts, i)
+	}
+	return r.open(ts, i)
+}
+
+// open is any short noun phrase that says what it means.
+func (r *reader) open(ts []token, i int) (int, bool) {
+	end := r.phrase(ts, i, set("of"))
+	if end == i || end-i > maxValueWords || notValues[ts[i].text] || anyIn(ts[i:end], pointers) {
+		return 0, false
+	}
+	return end, true
+}
+
+// title is a value in quotation marks.
+func (r *reader) title(ts []token, i int) (int, bool) {
+	j := i
+	for j < len(ts) && ts[j].quoted && !(ts[j].mark && (ts[j].text == "\"" || ts[j].text == "`")) {
+		j++
+	}
+	return j, j > i && j-i <= 8
+}
+
+// pointers make a phrase depend on something that is not in it.
+var pointers = set("this that these those my your his her our their its it you me them him us myself yourself itself")

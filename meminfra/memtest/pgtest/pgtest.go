@@ -1,0 +1,139 @@
+// Package pgtest finds a PostgreSQL server for tests and gives each test a
+// schema of its own. The server is found once per test process, in this order:
+//
+//  1. TEST_DATABASE_URL (never DATABASE_URL, which may be somebody's data);
+//  2. a container, where a Docker daemon answers;
+//  3. server binaries on the machine: a private cluster in a temporary folder.
+//
+// Without any, tests are skipped, or fail if MEMINFRA_REQUIRE_POSTGRES=1.
+package pgtest
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// server is where tests connect, and how to stop it.
+type server struct {
+	url  string
+	stop func()
+}
+
+// found is the process's server, or why there is none.
+var found struct {
+	once sync.Once
+	server
+	err error
+}
+
+// Main runs a package's tests and stops the server that they started:
+//
+//	func TestMain(m *testing.M) { pgtest.Main(m) }
+//
+// A process that ends without it takes its cluster along as well, a little later.
+func Main(m *testing.M) {
+	code := m.Run()
+	if found.stop != nil {
+		found.stop()
+	}
+	os.Exit(code)
+}
+
+// URL returns the URL of a new, empty schema, which is dropped when the test
+// ends. Close what uses it before, for example with t.Cleanup after this call.
+func URL(t testing.TB) string {
+	t.Helper()
+	found.once.Do(func() { found.server, found.err = find(context.Background()) })
+	if found.err != nil {
+		unavailable(t, found.err)
+	}
+	schema := "meminfra_test_" + randomHex(8)
+	if err := exec(t.Context(), "CREATE SCHEMA "+schema); err != nil {
+		t.Fatalf("pgtest: create schema: %v", err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := exec(ctx, "DROP SCHEMA "+schema+" CASCADE"); err != nil {
+			t.Logf("pgtest: drop schema: %v", err)
+		}
+	})
+	return withParam(found.url, "search_path", schema)
+}
+
+// unavailable skips the test loudly, or fails it where a server is required.
+func unavailable(t testing.TB, err error) {
+	t.Helper()
+	if os.Getenv("TEST_DATABASE_URL") != "" {
+		t.Fatalf("pgtest: TEST_DATABASE_URL does not work: %v", err)
+	}
+	if os.Getenv("MEMINFRA_REQUIRE_POSTGRES") == "1" {
+		t.Fatalf("pgtest: MEMINFRA_REQUIRE_POSTGRES=1 and no PostgreSQL was found: %v", err)
+	}
+	fmt.Fprintf(os.Stderr, "pgtest: NOT TESTED ON POSTGRESQL: %s: %v\n", t.Name(), err)
+	t.Skipf("pgtest: no PostgreSQL: %v", err)
+}
+
+// find tries the places in order; the error says why each one failed.
+func find(ctx context.Context) (server, error) {
+	if target := os.Getenv("TEST_DATABASE_URL"); target != "" {
+		return server{url: target}, ping(ctx, target)
+	}
+	s, errContainer := startContainer(ctx)
+	if errContainer == nil {
+		return s, nil
+	}
+	s, errCluster := startCluster(ctx)
+	if errCluster == nil {
+		return s, nil
+	}
+	return server{}, errors.Join(errors.New("TEST_DATABASE_URL is not set"), errContainer, errCluster)
+}
+
+func ping(ctx context.Context, target string) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, target)
+	if err != nil {
+		return err
+	}
+	return conn.Close(ctx)
+}
+
+func exec(ctx context.Context, sql string) error {
+	conn, err := pgx.Connect(ctx, found.url)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	_, err = conn.Exec(ctx, sql)
+	return err
+}
+
+// withParam sets a parameter of a URL that is known to parse.
+func withParam(target, key, value string) string {
+	u, err := url.Parse(target)
+	if err != nil {
+		return target
+	}
+	q := u.Query()
+	q.Set(key, value)
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+func randomHex(n int) string {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // never fails
+	return hex.EncodeToString(b)
+}

@@ -1,0 +1,147 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/storage"
+)
+
+var episodeColumns = []string{
+	"partition", "episode", "conversation", "session", "message_id", "seq", "change", "role", "speaker", "source",
+	"agent", "content", "sha256", "sent_at", "sent_offset", "estimated", "recorded_at", "metadata", "salt",
+}
+
+// selectEpisode reads the columns that scanEpisode expects.
+const selectEpisode = `
+SELECT e.partition, e.episode, e.conversation, e.session, e.message_id, e.seq, e.change, e.role, e.speaker, e.source,
+	e.agent, e.content, e.sha256, e.sent_at, e.sent_offset, e.estimated, e.recorded_at, e.metadata, e.salt`
+
+func scanEpisode(row pgx.CollectableRow) (e memory.Episode, err error) {
+	var sum []byte
+	err = row.Scan(&e.Partition, &e.ID, &e.ConversationID, &e.SessionID, &e.MessageID, &e.Seq, &e.Change,
+		(*string)(&e.Role), &e.Speaker, &e.Source, &e.AgentID, &e.Content, &sum, when{&e.SentAt}, &e.SentOffset,
+		&e.Estimated, when{&e.RecordedAt}, metadata{&e.Metadata}, blob{&e.Salt})
+	copy(e.Hash[:], sum)
+	return e, err
+}
+
+// InsertEpisodes implements storage.Tx.
+func (t *tx) InsertEpisodes(ctx context.Context, list []memory.Episode) error {
+	return t.insert(ctx, "episode", episodeColumns, len(list), func(i int) ([]any, error) {
+		e := &list[i]
+		meta, err := e.Metadata.Canonical()
+		return []any{
+			t.head.Partition, e.ID, e.ConversationID, e.SessionID, e.MessageID, e.Seq, t.head.Change, string(e.Role),
+			e.Speaker, e.Source, e.AgentID, e.Content, e.Hash[:], memory.Micros(e.SentAt), e.SentOffset,
+			e.Estimated, memory.Micros(e.RecordedAt), meta, notNull(e.Salt),
+		}, err
+	})
+}
+
+// Episodes implements storage.Reader.
+func (s *Store) Episodes(ctx context.Context, partition string, ids []string) ([]memory.Episode, error) {
+	rows, err := query(ctx, s, "episodes", selectEpisode+lookup("episode", "e", "episode", byID), scanEpisode, partition, distinct(ids))
+	return asked(ids, rows, func(e *memory.Episode) string { return e.ID }), err
+}
+
+// EpisodesByMessage implements storage.Tx.
+func (t *tx) EpisodesByMessage(ctx context.Context, conversation string, messageIDs []string) ([]memory.Episode, error) {
+	return read(ctx, t, "episodes by message",
+		selectEpisode+lookup("episode", "e", "conversation = $3 AND t.message_id", byID)+` ORDER BY e.seq`,
+		scanEpisode, t.head.Partition, distinct(messageIDs), conversation)
+}
+
+// Sessions implements storage.Tx.
+func (t *tx) Sessions(ctx context.Context, conversation string) ([]storage.SessionSpan, error) {
+	const sql = `
+SELECT session, min(sent_at), max(sent_at) FROM episode
+WHERE partition = $1 AND conversation = $2
+GROUP BY session ORDER BY min(sent_at), session`
+	return read(ctx, t, "sessions", sql, func(row pgx.CollectableRow) (s storage.SessionSpan, err error) {
+		err = row.Scan(&s.SessionID, when{&s.First}, when{&s.Last})
+		return s, err
+	}, t.head.Partition, conversation)
+}
+
+// PutConversation implements storage.Tx.
+func (t *tx) PutConversation(ctx context.Context, c storage.Conversation) error {
+	const sql = `
+INSERT INTO conversation (partition, conversation, created_at, updated_at) VALUES ($1, $2, $3, $4)
+ON CONFLICT (partition, conversation) DO UPDATE SET updated_at = excluded.updated_at`
+	return t.exec(ctx, "put conversation", sql, t.head.Partition, c.ID, memory.Micros(c.CreatedAt), memory.Micros(c.UpdatedAt))
+}
+
+// Unextracted implements storage.Tx.
+func (t *tx) Unextracted(ctx context.Context, conversation, extractor string, now time.Time) ([]memory.Episode, error) {
+	const sql = selectEpisode + `
+FROM episode e JOIN extraction x ON x.partition = e.partition AND x.episode = e.episode
+WHERE e.partition = $1 AND e.conversation = $2 AND x.extractor = $3
+	AND x.status IN ('pending', 'failed') AND (x.lease_until IS NULL OR x.lease_until <= $4)
+ORDER BY e.seq`
+	return read(ctx, t, "unextracted", sql, scanEpisode, t.head.Partition, conversation, extractor, memory.Micros(now))
+}
+
+// Extractions implements storage.Tx.
+func (t *tx) Extractions(ctx context.Context, extractor string, episodeIDs []string) ([]memory.Extraction, error) {
+	const sql = `
+SELECT partition, episode, extractor, status, attempts, lease_until, error, updated_at`
+	rows, err := read(ctx, t, "extractions", sql+lookup("extraction", "x", "extractor = $3 AND t.episode", byID), func(row pgx.CollectableRow) (x memory.Extraction, err error) {
+		err = row.Scan(&x.Partition, &x.EpisodeID, &x.Extractor, (*string)(&x.Status), &x.Attempts,
+			when{&x.LeaseUntil}, &x.Error, when{&x.UpdatedAt})
+		return x, err
+	}, t.head.Partition, distinct(episodeIDs), extractor)
+	return asked(episodeIDs, rows, func(x *memory.Extraction) string { return x.EpisodeID }), err
+}
+
+// PutExtractions implements storage.Tx.
+func (t *tx) PutExtractions(ctx context.Context, list []memory.Extraction) error {
+	const sql = `
+INSERT INTO extraction (partition, episode, extractor, status, attempts, lease_until, error, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+ON CONFLICT (partition, episode, extractor) DO UPDATE SET status = excluded.status, attempts = excluded.attempts,
+	lease_until = excluded.lease_until, error = excluded.error, updated_at = excluded.updated_at`
+	var b pgx.Batch
+	for i := range list {
+		x := &list[i]
+		b.Queue(sql, t.head.Partition, x.EpisodeID, x.Extractor, string(x.Status), x.Attempts, orNull(x.LeaseUntil),
+			x.Error, memory.Micros(x.UpdatedAt))
+	}
+	return t.send(ctx, "put extractions", &b)
+}
+
+// PutEmbeddings implements storage.Tx.
+func (t *tx) PutEmbeddings(ctx context.Context, list []memory.Embedding) error {
+	const sql = `
+INSERT INTO embedding (partition, owner_kind, owner, part, model, dim, vector, change)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+ON CONFLICT (partition, owner_kind, owner, part, model) DO UPDATE SET dim = excluded.dim, vector = excluded.vector,
+	change = excluded.change`
+	var b pgx.Batch
+	for i := range list {
+		e := &list[i]
+		b.Queue(sql, t.head.Partition, string(e.OwnerKind), e.OwnerID, e.Part, e.Model, len(e.Vector),
+			vectorBytes(e.Vector), t.head.Change)
+	}
+	return t.send(ctx, "put embeddings", &b)
+}
+
+// Idempotency implements storage.Tx.
+func (t *tx) Idempotency(ctx context.Context, key string) (storage.IdempotencyRecord, error) {
+	r := storage.IdempotencyRecord{Partition: t.head.Partition, Key: key}
+	err := t.sql.QueryRow(ctx, `SELECT body, result, at FROM idempotency WHERE partition = $1 AND key = $2`,
+		t.head.Partition, key).Scan(blob{&r.Body}, &r.Result, when{&r.At})
+	if err != nil {
+		return storage.IdempotencyRecord{}, t.failed(ctx, "idempotency", err)
+	}
+	return r, nil
+}
+
+// PutIdempotency implements storage.Tx.
+func (t *tx) PutIdempotency(ctx context.Context, r storage.IdempotencyRecord) error {
+	const sql = `INSERT INTO idempotency (partition, key, body, result, at) VALUES ($1, $2, $3, $4, $5)`
+	return t.exec(ctx, "put idempotency", sql, t.head.Partition, r.Key, notNull(r.Body), r.Result, memory.Micros(r.At))
+}

@@ -1,0 +1,360 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/storage"
+)
+
+// Selectors of items: arrays of item ids, reading partition $1 and argument $2.
+const (
+	byID      = `($2::text[])`
+	byFactKey = `(ARRAY(SELECT i.item FROM unnest($2::bytea[]) AS k(hash) CROSS JOIN LATERAL (` + sameFactKey + `) i))`
+	byText    = `(ARRAY(SELECT i.item FROM unnest($2::bytea[]) AS k(hash) CROSS JOIN LATERAL (
+	SELECT t.item FROM item t WHERE t.partition = $1 AND t.text_hash = k.hash OFFSET 0) i))`
+	byLine = `(ARRAY(
+	SELECT i.item FROM ` + oneItem + ` CROSS JOIN LATERAL (` + sameFactKey + `) i
+	UNION ALL
+	SELECT i.item FROM ` + oneItem + ` CROSS JOIN LATERAL (
+	SELECT t.item FROM item t WHERE t.partition = $1 AND t.root = k.root AND k.hash IS NULL OFFSET 0) i))`
+
+	oneItem     = `(SELECT fact_key_hash AS hash, root FROM item WHERE partition = $1 AND item = $2 OFFSET 0) k`
+	sameFactKey = `SELECT t.item FROM item t WHERE t.partition = $1 AND t.fact_key_hash = k.hash OFFSET 0`
+)
+
+// records gathers items with everything said about them.
+type records struct {
+	items       []memory.Item
+	states      []memory.State
+	evidence    []storage.EvidenceRecord
+	conflicts   []memory.Conflict
+	origins     []storage.Origin
+	derivations []derivation
+}
+
+type derivation struct{ item, source string }
+
+// ask queues one query for each table; they are independent of each other, so
+// they travel together.
+func (r *records) ask(b *pgx.Batch, selector string, partition string, arg any) {
+	r.askStates(b, func(table string) string { return lookup(table, table, "item", selector) }, partition, arg)
+	b.Queue(selectEvidence+lookup("evidence", "v", "item", selector)+joinEpisode+` ORDER BY v.item, v.n`, partition, arg).
+		Query(into(&r.evidence, scanEvidence))
+	b.Queue(selectConflict+lookup("conflict", "c", "item", selector)+` UNION `+
+		selectConflict+lookup("conflict", "c", "other", selector)+` ORDER BY item, other`, partition, arg).
+		Query(into(&r.conflicts, scanConflict))
+	b.Queue(`SELECT o.partition, o.item, o.kind, o.name`+lookup("item_origin", "o", "item", selector)+
+		` ORDER BY o.item, o.kind, o.name`, partition, arg).Query(into(&r.origins, scanOrigin))
+}
+
+// askStates queues the queries for items, their sources and their states; from
+// makes the FROM clause of a table.
+func (r *records) askStates(b *pgx.Batch, from func(table string) string, args ...any) {
+	b.Queue(selectItem+from("item")+` ORDER BY seq`, args...).Query(into(&r.items, scanItem))
+	b.Queue(`SELECT item, source`+from("item_derivation")+` ORDER BY item, source`, args...).
+		Query(into(&r.derivations, scanDerivation))
+	b.Queue(selectState+from("item_state")+` ORDER BY item, n`, args...).Query(into(&r.states, scanState))
+}
+
+// itemStates joins items and states, by Seq.
+func (r *records) itemStates() []storage.ItemStates {
+	list := make([]storage.ItemStates, len(r.items))
+	at := make(map[string]*storage.ItemStates, len(r.items))
+	for i, item := range r.items {
+		list[i].Item = item
+		at[item.ID] = &list[i]
+	}
+	for _, d := range r.derivations {
+		if i := at[d.item]; i != nil {
+			i.DerivedFrom = append(i.DerivedFrom, d.source)
+		}
+	}
+	for _, s := range r.states {
+		if i := at[s.ItemID]; i != nil {
+			s.FactKey = i.FactKey
+			i.States = append(i.States, s)
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return list
+}
+
+// join joins everything, by Seq.
+func (r *records) join() []storage.ItemRecord {
+	var list []storage.ItemRecord
+	at := make(map[string]int, len(r.items))
+	for i, s := range r.itemStates() {
+		at[s.ID] = i
+		list = append(list, storage.ItemRecord{Item: s.Item, States: s.States})
+	}
+	for _, e := range r.evidence {
+		if i, ok := at[e.ItemID]; ok {
+			list[i].Evidence = append(list[i].Evidence, e)
+		}
+	}
+	for _, c := range r.conflicts {
+		for _, id := range []string{c.ItemID, c.OtherID} {
+			if i, ok := at[id]; ok {
+				list[i].Conflicts = append(list[i].Conflicts, c)
+			}
+		}
+	}
+	for _, o := range r.origins {
+		if i, ok := at[o.ItemID]; ok {
+			list[i].Origins = append(list[i].Origins, o)
+		}
+	}
+	return list
+}
+
+func recordID(r *storage.ItemRecord) string { return r.ID }
+
+// Items implements storage.Reader.
+func (s *Store) Items(ctx context.Context, partition string, ids []string) ([]storage.ItemRecord, error) {
+	var r records
+	err := s.snapshot(ctx, "items", func(b *pgx.Batch) { r.ask(b, byID, partition, distinct(ids)) })
+	if err != nil {
+		return nil, err
+	}
+	return asked(ids, r.join(), recordID), nil
+}
+
+// Line implements storage.Reader.
+func (s *Store) Line(ctx context.Context, partition, itemID string) ([]storage.ItemRecord, error) {
+	var r records
+	err := s.snapshot(ctx, "line", func(b *pgx.Batch) { r.ask(b, byLine, partition, itemID) })
+	if err == nil && len(r.items) == 0 {
+		err = storage.ErrNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.join(), nil
+}
+
+// Decisions implements storage.Reader.
+func (s *Store) Decisions(ctx context.Context, partition string, ids []string) ([]memory.Decision, error) {
+	const sql = `
+SELECT partition, decision, change, operation, action, item, superseded, episode, reason, inputs, guards,
+	extractor, model, prompt_hash, at, salt`
+	rows, err := query(ctx, s, "decisions", sql+lookup("decision", "d", "decision", byID), scanDecision, partition, distinct(ids))
+	return asked(ids, rows, func(d *memory.Decision) string { return d.ID }), err
+}
+
+// Items implements storage.Tx.
+func (t *tx) Items(ctx context.Context, ids []string) ([]storage.ItemRecord, error) {
+	list, err := t.records(ctx, "items", byID, distinct(ids))
+	return asked(ids, list, recordID), err
+}
+
+// ItemsByFactKey implements storage.Tx.
+func (t *tx) ItemsByFactKey(ctx context.Context, keys []string) ([]storage.ItemRecord, error) {
+	return t.records(ctx, "items by fact key", byFactKey, hashes(distinct(keys)))
+}
+
+// ItemsByText implements storage.Tx.
+func (t *tx) ItemsByText(ctx context.Context, textKeys []string) ([]storage.ItemRecord, error) {
+	return t.records(ctx, "items by text", byText, hashes(distinct(textKeys)))
+}
+
+// records reads within the commit. The partition's lock keeps other writers
+// out, so its statements see one state.
+func (t *tx) records(ctx context.Context, op, selector string, arg any) ([]storage.ItemRecord, error) {
+	var r records
+	var b pgx.Batch
+	r.ask(&b, selector, t.head.Partition, arg)
+	if err := t.send(ctx, op, &b); err != nil {
+		return nil, err
+	}
+	return r.join(), nil
+}
+
+// InsertDecisions implements storage.Tx.
+func (t *tx) InsertDecisions(ctx context.Context, list []memory.Decision) error {
+	columns := []string{
+		"partition", "decision", "change", "operation", "action", "item", "superseded", "episode", "reason", "inputs",
+		"guards", "extractor", "model", "prompt_hash", "at", "salt",
+	}
+	return t.insert(ctx, "decision", columns, len(list), func(i int) ([]any, error) {
+		d := &list[i]
+		inputs, err := formatList(d.Inputs)
+		if err != nil {
+			return nil, err
+		}
+		guards, err := formatList(d.Guards)
+		return []any{
+			t.head.Partition, d.ID, t.head.Change, d.Operation, string(d.Action), d.ItemID, d.SupersededID, d.EpisodeID,
+			d.Reason, inputs, guards, d.Extractor, d.Model, d.PromptHash, memory.Micros(d.At), notNull(d.Salt),
+		}, err
+	})
+}
+
+func scanDecision(row pgx.CollectableRow) (d memory.Decision, err error) {
+	err = row.Scan(&d.Partition, &d.ID, &d.Change, &d.Operation, (*string)(&d.Action), &d.ItemID, &d.SupersededID,
+		&d.EpisodeID, &d.Reason, names{&d.Inputs}, names{&d.Guards}, &d.Extractor, &d.Model, &d.PromptHash,
+		when{&d.At}, blob{&d.Salt})
+	return d, err
+}
+
+// InsertItems implements storage.Tx.
+func (t *tx) InsertItems(ctx context.Context, list []memory.Item) error {
+	columns := []string{
+		"partition", "item", "seq", "change", "kind", "text", "text_hash", "subject_type", "subject_name", "predicate",
+		"value", "value_id", "fact_key", "fact_key_hash", "polarity", "authority", "user_id", "agent", "team",
+		"visibility", "stated_from", "stated_to", "vague_earliest", "vague_latest", "vague_words", "expires_at",
+		"supersedes", "root", "importance", "confidence", "shareable", "contributor", "metadata", "recorded_at",
+		"decision", "salt",
+	}
+	err := t.insert(ctx, "item", columns, len(list), func(i int) ([]any, error) {
+		m := &list[i]
+		meta, err := m.Metadata.Canonical()
+		return []any{
+			t.head.Partition, m.ID, m.Seq, t.head.Change, string(m.Kind), m.Text, hash(m.TextKey), m.Subject.Type,
+			m.Subject.Name, m.Predicate, m.Value, m.ValueID, m.FactKey, factHash(m.FactKey), int32(m.Polarity),
+			m.Authority.String(), m.Scope.UserID, m.Scope.AgentID, m.Scope.TeamID, string(m.Scope.Visibility),
+			orNull(m.Stated.From), orNull(m.Stated.To), orNull(m.Vague.Earliest), orNull(m.Vague.Latest),
+			m.Vague.Words, orNull(m.ExpiresAt), m.Supersedes, m.Root, m.Importance, m.Confidence, m.Shareable,
+			m.Contributor, meta, memory.Micros(m.RecordedAt), m.Decision, notNull(m.Salt),
+		}, err
+	})
+	if err != nil {
+		return err
+	}
+	return t.insertDerivations(ctx, list)
+}
+
+func (t *tx) insertDerivations(ctx context.Context, list []memory.Item) error {
+	var rows []derivation
+	for i := range list {
+		sources := slices.Clone(list[i].DerivedFrom)
+		slices.Sort(sources)
+		for _, source := range slices.Compact(sources) {
+			rows = append(rows, derivation{list[i].ID, source})
+		}
+	}
+	return t.insert(ctx, "item_derivation", []string{"partition", "item", "source"}, len(rows), func(i int) ([]any, error) {
+		return []any{t.head.Partition, rows[i].item, rows[i].source}, nil
+	})
+}
+
+const selectItem = `
+SELECT partition, item, seq, change, kind, text, subject_type, subject_name, predicate, value, value_id, fact_key,
+	polarity, authority, user_id, agent, team, visibility, stated_from, stated_to, vague_earliest, vague_latest,
+	vague_words, expires_at, supersedes, root, importance, confidence, shareable, contributor, metadata, recorded_at,
+	decision, salt`
+
+func scanItem(row pgx.CollectableRow) (m memory.Item, err error) {
+	err = row.Scan(&m.Partition, &m.ID, &m.Seq, &m.Change, (*string)(&m.Kind), &m.Text, &m.Subject.Type,
+		&m.Subject.Name, &m.Predicate, &m.Value, &m.ValueID, &m.FactKey, (*int8)(&m.Polarity),
+		authority{&m.Authority}, &m.Scope.UserID, &m.Scope.AgentID, &m.Scope.TeamID, (*string)(&m.Scope.Visibility),
+		when{&m.Stated.From}, when{&m.Stated.To}, when{&m.Vague.Earliest}, when{&m.Vague.Latest}, &m.Vague.Words,
+		when{&m.ExpiresAt}, &m.Supersedes, &m.Root, &m.Importance, &m.Confidence, &m.Shareable, &m.Contributor,
+		metadata{&m.Metadata}, when{&m.RecordedAt}, &m.Decision, blob{&m.Salt})
+	return m, err
+}
+
+func scanDerivation(row pgx.CollectableRow) (d derivation, err error) {
+	err = row.Scan(&d.item, &d.source)
+	return d, err
+}
+
+// CloseStates implements storage.Tx.
+func (t *tx) CloseStates(ctx context.Context, itemIDs []string, at time.Time) error {
+	const sql = `UPDATE item_state SET system_to = $3 WHERE partition = $1 AND item = ANY($2) AND system_to IS NULL`
+	return t.exec(ctx, "close states", sql, t.head.Partition, itemIDs, memory.Micros(at))
+}
+
+// InsertStates implements storage.Tx.
+func (t *tx) InsertStates(ctx context.Context, list []memory.State) error {
+	columns := []string{
+		"partition", "item", "n", "fact_key_hash", "change", "status", "valid_from", "valid_to", "holds_slot", "cause",
+		"reason", "system_from", "system_to", "decision", "salt",
+	}
+	return t.insert(ctx, "item_state", columns, len(list), func(i int) ([]any, error) {
+		s := &list[i]
+		return []any{
+			t.head.Partition, s.ItemID, s.N, factHash(s.FactKey), t.head.Change, string(s.Status), orNull(s.Valid.From),
+			orNull(s.Valid.To), s.HoldsSlot, s.Cause, s.Reason, memory.Micros(s.SystemFrom), orNull(s.SystemTo),
+			s.Decision, notNull(s.Salt),
+		}, nil
+	})
+}
+
+const selectState = `
+SELECT partition, item, n, change, status, valid_from, valid_to, holds_slot, cause, reason, system_from, system_to,
+	decision, salt`
+
+func scanState(row pgx.CollectableRow) (s memory.State, err error) {
+	err = row.Scan(&s.Partition, &s.ItemID, &s.N, &s.Change, (*string)(&s.Status), when{&s.Valid.From},
+		when{&s.Valid.To}, &s.HoldsSlot, &s.Cause, &s.Reason, when{&s.SystemFrom}, when{&s.SystemTo}, &s.Decision,
+		blob{&s.Salt})
+	return s, err
+}
+
+// InsertEvidence implements storage.Tx.
+func (t *tx) InsertEvidence(ctx context.Context, list []memory.Evidence) error {
+	columns := []string{
+		"partition", "item", "n", "change", "episode", "quote", "start_byte", "end_byte", "full_witness", "polarity",
+		"authority", "stated_from", "stated_to", "salt",
+	}
+	return t.insert(ctx, "evidence", columns, len(list), func(i int) ([]any, error) {
+		e := &list[i]
+		return []any{
+			t.head.Partition, e.ItemID, e.N, t.head.Change, e.EpisodeID, e.Quote, e.Start, e.End, e.Full,
+			int32(e.Polarity), e.Authority.String(), orNull(e.Stated.From), orNull(e.Stated.To), notNull(e.Salt),
+		}, nil
+	})
+}
+
+const selectEvidence = `
+SELECT v.partition, v.item, v.n, v.change, v.episode, v.quote, v.start_byte, v.end_byte, v.full_witness, v.polarity,
+	v.authority, v.stated_from, v.stated_to, v.salt, e.message_id, e.conversation, e.sent_at, e.seq`
+
+// joinEpisode finds the episode of each piece of evidence v.
+const joinEpisode = `
+CROSS JOIN LATERAL (SELECT * FROM episode t WHERE t.partition = $1 AND t.episode = v.episode OFFSET 0) e`
+
+func scanEvidence(row pgx.CollectableRow) (e storage.EvidenceRecord, err error) {
+	err = row.Scan(&e.Partition, &e.ItemID, &e.N, &e.Change, &e.EpisodeID, &e.Quote, &e.Start, &e.End, &e.Full,
+		(*int8)(&e.Polarity), authority{&e.Authority}, when{&e.Stated.From}, when{&e.Stated.To}, blob{&e.Salt},
+		&e.MessageID, &e.ConversationID, when{&e.SentAt}, &e.EpisodeSeq)
+	return e, err
+}
+
+// InsertConflicts implements storage.Tx.
+func (t *tx) InsertConflicts(ctx context.Context, list []memory.Conflict) error {
+	columns := []string{"partition", "item", "other", "reason", "decision", "at", "change", "salt"}
+	return t.insert(ctx, "conflict", columns, len(list), func(i int) ([]any, error) {
+		c := &list[i]
+		return []any{
+			t.head.Partition, c.ItemID, c.OtherID, c.Reason, c.Decision, memory.Micros(c.At), t.head.Change, notNull(c.Salt),
+		}, nil
+	})
+}
+
+const selectConflict = `SELECT c.partition, c.item, c.other, c.reason, c.decision, c.at, c.change, c.salt`
+
+func scanConflict(row pgx.CollectableRow) (c memory.Conflict, err error) {
+	err = row.Scan(&c.Partition, &c.ItemID, &c.OtherID, &c.Reason, &c.Decision, when{&c.At}, &c.Change, blob{&c.Salt})
+	return c, err
+}
+
+// InsertOrigins implements storage.Tx.
+func (t *tx) InsertOrigins(ctx context.Context, list []storage.Origin) error {
+	return t.insert(ctx, "item_origin", []string{"partition", "item", "kind", "name"}, len(list), func(i int) ([]any, error) {
+		o := &list[i]
+		return []any{t.head.Partition, o.ItemID, o.Kind, o.Name}, nil
+	})
+}
+
+func scanOrigin(row pgx.CollectableRow) (o storage.Origin, err error) {
+	err = row.Scan(&o.Partition, &o.ItemID, &o.Kind, &o.Name)
+	return o, err
+}

@@ -1,0 +1,106 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/storage"
+)
+
+// pruneEvery is how many traces a process writes between two prunings.
+const pruneEvery = 64
+
+// prune drops up to 1,000 traces of a partition older than $2. Rows that
+// another process is dropping are left to it.
+const prune = `
+WITH old AS (
+	SELECT trace FROM trace WHERE partition = $1 AND at < $2 ORDER BY at LIMIT 1000 FOR UPDATE SKIP LOCKED
+), dropped AS (
+	DELETE FROM trace_item USING old WHERE trace_item.partition = $1 AND trace_item.trace = old.trace
+)
+DELETE FROM trace USING old WHERE trace.partition = $1 AND trace.trace = old.trace`
+
+// PutTrace implements storage.Store. Its statements are one transaction, sent
+// in one round trip. Old traces are pruned in the partition being written, with
+// the first trace of a process and every 64th after it.
+func (s *Store) PutTrace(ctx context.Context, t memory.Trace) error {
+	if s.closed.Load() {
+		return storage.ErrClosed
+	}
+	degraded, err := formatList(t.Degraded)
+	if err != nil {
+		return err
+	}
+	var b pgx.Batch
+	b.Queue(`INSERT INTO trace (partition, trace, kind, query, route, intent, degraded, at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		t.Partition, t.ID, t.Kind, t.Query, t.Route, t.Intent, degraded, memory.Micros(t.At))
+	if len(t.Items) > 0 {
+		b.Queue(insertTraceItems, append([]any{t.Partition, t.ID}, traceItemColumns(t.Items)...)...)
+	}
+	if s.traces.Add(1)%pruneEvery == 1 {
+		b.Queue(prune, t.Partition, memory.Micros(t.At.Add(-memory.TraceRetention)))
+	}
+	return s.failure(ctx, "put trace", s.pool.SendBatch(ctx, &b).Close())
+}
+
+// insertTraceItems writes all items of a trace in one statement.
+const insertTraceItems = `
+INSERT INTO trace_item (partition, trace, rank, owner_kind, owner, shared, opened, cited, authority, score)
+SELECT $1, $2, * FROM unnest($3::int[], $4::text[], $5::text[], $6::bool[], $7::bool[], $8::bool[], $9::text[], $10::float8[])`
+
+// traceItemColumns turns items into one array for each column.
+func traceItemColumns(items []memory.TraceItem) []any {
+	n := len(items)
+	ranks, scores := make([]int32, n), make([]float64, n)
+	kinds, owners, authorities := make([]string, n), make([]string, n), make([]string, n)
+	shared, opened, cited := make([]bool, n), make([]bool, n), make([]bool, n)
+	for i := range items {
+		m := &items[i]
+		ranks[i], scores[i] = int32(m.Rank), m.Score
+		kinds[i], owners[i], authorities[i] = string(m.OwnerKind), m.OwnerID, m.Authority.String()
+		shared[i], opened[i], cited[i] = m.Shared, m.Opened, m.Cited
+	}
+	return []any{ranks, kinds, owners, shared, opened, cited, authorities, scores}
+}
+
+// Trace implements storage.Reader.
+func (s *Store) Trace(ctx context.Context, partition, id string) (memory.Trace, error) {
+	var found []memory.Trace
+	var items []memory.TraceItem
+	err := s.snapshot(ctx, "trace", func(b *pgx.Batch) {
+		b.Queue(`SELECT partition, trace, kind, query, route, intent, degraded, at FROM trace WHERE partition = $1 AND trace = $2`,
+			partition, id).Query(into(&found, scanTrace))
+		b.Queue(`
+SELECT rank, owner_kind, owner, shared, opened, cited, authority, score FROM trace_item
+WHERE partition = $1 AND trace = $2 ORDER BY shared, rank`, partition, id).Query(into(&items, scanTraceItem))
+	})
+	if err == nil && len(found) == 0 {
+		err = storage.ErrNotFound
+	}
+	if err != nil {
+		return memory.Trace{}, err
+	}
+	found[0].Items = items
+	return found[0], nil
+}
+
+func scanTrace(row pgx.CollectableRow) (t memory.Trace, err error) {
+	err = row.Scan(&t.Partition, &t.ID, &t.Kind, &t.Query, &t.Route, &t.Intent, names{&t.Degraded}, when{&t.At})
+	return t, err
+}
+
+func scanTraceItem(row pgx.CollectableRow) (m memory.TraceItem, err error) {
+	err = row.Scan(&m.Rank, (*string)(&m.OwnerKind), &m.OwnerID, &m.Shared, &m.Opened, &m.Cited, authority{&m.Authority}, &m.Score)
+	return m, err
+}
+
+// InsertFeedback implements storage.Tx.
+func (t *tx) InsertFeedback(ctx context.Context, list []storage.Feedback) error {
+	columns := []string{"partition", "feedback", "trace", "reward", "key", "at", "change", "salt"}
+	return t.insert(ctx, "feedback", columns, len(list), func(i int) ([]any, error) {
+		f := &list[i]
+		return []any{t.head.Partition, f.ID, f.TraceID, f.Reward, f.Key, memory.Micros(f.At), t.head.Change, notNull(f.Salt)}, nil
+	})
+}

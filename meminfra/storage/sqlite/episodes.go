@@ -1,0 +1,155 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/storage"
+)
+
+const episodeColumns = `e.partition, e.episode, e.conversation, e.session, e.message_id, e.seq, e.change, e.role,
+	e.speaker, e.source, e.agent, e.content, e.sha256, e.sent_at, e.sent_offset, e.estimated, e.recorded_at, e.metadata, e.salt`
+
+const selectEpisode = `SELECT ` + episodeColumns + ` FROM episode e `
+
+func scanEpisode(row scanner, e *memory.Episode) error {
+	return row.Scan(&e.Partition, &e.ID, &e.ConversationID, &e.SessionID, &e.MessageID, &e.Seq, &e.Change, &e.Role,
+		&e.Speaker, &e.Source, &e.AgentID, &e.Content, scanHash(&e.Hash), scanTime(&e.SentAt), &e.SentOffset,
+		&e.Estimated, scanTime(&e.RecordedAt), scanMetadata(&e.Metadata), &e.Salt)
+}
+
+var insertEpisode = insertInto("episode", strings.ReplaceAll(episodeColumns, "e.", ""))
+
+// InsertEpisodes implements storage.Tx.
+func (t *tx) InsertEpisodes(ctx context.Context, list []memory.Episode) error {
+	return put(ctx, t, insertEpisode, list, func(e *memory.Episode) ([]any, error) {
+		meta, err := e.Metadata.Canonical()
+		return []any{
+			t.head.Partition, e.ID, e.ConversationID, e.SessionID, e.MessageID, e.Seq, t.head.Change, string(e.Role),
+			e.Speaker, e.Source, e.AgentID, e.Content, e.Hash[:], memory.Micros(e.SentAt), e.SentOffset,
+			e.Estimated, memory.Micros(e.RecordedAt), meta, blob(e.Salt),
+		}, err
+	})
+}
+
+// Episodes implements storage.Reader.
+func (s *Store) Episodes(ctx context.Context, partition string, ids []string) (list []memory.Episode, err error) {
+	err = s.view(ctx, func(c *conn) error {
+		list, err = collect(ctx, c, selectEpisode+`
+WHERE e.partition = ?1 AND e.episode IN (SELECT value FROM json_each(?2))`, []any{partition, jsonList(ids)}, scanEpisode)
+		return err
+	})
+	return asked(ids, list, func(e *memory.Episode) string { return e.ID }), err
+}
+
+// EpisodesByMessage implements storage.Tx.
+func (t *tx) EpisodesByMessage(ctx context.Context, conversation string, messageIDs []string) ([]memory.Episode, error) {
+	return collect(ctx, t.c, selectEpisode+`
+WHERE e.partition = ?1 AND e.conversation = ?2 AND e.message_id IN (SELECT value FROM json_each(?3)) ORDER BY +e.seq`,
+		[]any{t.head.Partition, conversation, jsonList(messageIDs)}, scanEpisode)
+}
+
+// Sessions implements storage.Tx.
+func (t *tx) Sessions(ctx context.Context, conversation string) ([]storage.SessionSpan, error) {
+	return collect(ctx, t.c, `
+SELECT session, min(sent_at), max(sent_at) FROM episode
+WHERE partition = ?1 AND conversation = ?2
+GROUP BY session ORDER BY min(sent_at), session`,
+		[]any{t.head.Partition, conversation}, func(row scanner, s *storage.SessionSpan) error {
+			return row.Scan(&s.SessionID, scanTime(&s.First), scanTime(&s.Last))
+		})
+}
+
+// PutConversation implements storage.Tx.
+func (t *tx) PutConversation(ctx context.Context, c storage.Conversation) error {
+	return t.run(ctx, `
+INSERT INTO conversation (partition, conversation, created_at, updated_at) VALUES (?1, ?2, ?3, ?4)
+ON CONFLICT (partition, conversation) DO UPDATE SET updated_at = excluded.updated_at`,
+		t.head.Partition, c.ID, memory.Micros(c.CreatedAt), memory.Micros(c.UpdatedAt))
+}
+
+// Unextracted implements storage.Tx.
+func (t *tx) Unextracted(ctx context.Context, conversation, extractor string, now time.Time) ([]memory.Episode, error) {
+	return collect(ctx, t.c, selectEpisode+`
+JOIN extraction x ON x.partition = e.partition AND x.episode = e.episode
+WHERE e.partition = ?1 AND e.conversation = ?2 AND x.extractor = ?3
+	AND x.status IN ('pending', 'failed') AND (x.lease_until IS NULL OR x.lease_until <= ?4)
+ORDER BY +e.seq`, []any{t.head.Partition, conversation, extractor, memory.Micros(now)}, scanEpisode)
+}
+
+const extractionColumns = `partition, episode, extractor, status, attempts, lease_until, error, updated_at`
+
+// Extractions implements storage.Tx.
+func (t *tx) Extractions(ctx context.Context, extractor string, episodeIDs []string) ([]memory.Extraction, error) {
+	list, err := collect(ctx, t.c, `SELECT `+extractionColumns+` FROM extraction
+WHERE partition = ?1 AND extractor = ?2 AND episode IN (SELECT value FROM json_each(?3))`,
+		[]any{t.head.Partition, extractor, jsonList(episodeIDs)}, func(row scanner, x *memory.Extraction) error {
+			return row.Scan(&x.Partition, &x.EpisodeID, &x.Extractor, &x.Status, &x.Attempts,
+				scanTime(&x.LeaseUntil), &x.Error, scanTime(&x.UpdatedAt))
+		})
+	return asked(episodeIDs, list, func(x *memory.Extraction) string { return x.EpisodeID }), err
+}
+
+var putExtraction = insertInto("extraction", extractionColumns) + `
+ON CONFLICT (partition, episode, extractor) DO UPDATE SET status = excluded.status, attempts = excluded.attempts,
+	lease_until = excluded.lease_until, error = excluded.error, updated_at = excluded.updated_at`
+
+// PutExtractions implements storage.Tx.
+func (t *tx) PutExtractions(ctx context.Context, list []memory.Extraction) error {
+	return put(ctx, t, putExtraction, list, func(x *memory.Extraction) ([]any, error) {
+		return []any{
+			t.head.Partition, x.EpisodeID, x.Extractor, string(x.Status), x.Attempts, nullTime(x.LeaseUntil), x.Error,
+			memory.Micros(x.UpdatedAt),
+		}, nil
+	})
+}
+
+var putEmbedding = insertInto("embedding", `partition, owner_kind, owner, part, model, dim, vector, change`) + `
+ON CONFLICT (partition, owner_kind, owner, part, model) DO UPDATE SET dim = excluded.dim, vector = excluded.vector,
+	change = excluded.change`
+
+// PutEmbeddings implements storage.Tx.
+func (t *tx) PutEmbeddings(ctx context.Context, list []memory.Embedding) error {
+	return put(ctx, t, putEmbedding, list, func(e *memory.Embedding) ([]any, error) {
+		return []any{
+			t.head.Partition, string(e.OwnerKind), e.OwnerID, e.Part, e.Model, len(e.Vector), storeVector(e.Vector),
+			t.head.Change,
+		}, nil
+	})
+}
+
+// Idempotency implements storage.Tx.
+func (t *tx) Idempotency(ctx context.Context, key string) (storage.IdempotencyRecord, error) {
+	r := storage.IdempotencyRecord{Partition: t.head.Partition, Key: key}
+	err := t.c.row(ctx, `SELECT body, result, at FROM idempotency WHERE partition = ?1 AND key = ?2`,
+		[]any{t.head.Partition, key}, &r.Body, &r.Result, scanTime(&r.At))
+	if errors.Is(err, sql.ErrNoRows) {
+		return storage.IdempotencyRecord{}, storage.ErrNotFound
+	}
+	return r, err
+}
+
+// PutIdempotency implements storage.Tx.
+func (t *tx) PutIdempotency(ctx context.Context, r storage.IdempotencyRecord) error {
+	return t.run(ctx, `INSERT INTO idempotency (partition, key, body, result, at) VALUES (?1, ?2, ?3, ?4, ?5)`,
+		t.head.Partition, r.Key, blob(r.Body), r.Result, memory.Micros(r.At))
+}
+
+// asked puts rows into the order in which their ids were asked for.
+func asked[T any](ids []string, rows []T, id func(*T) string) []T {
+	at := make(map[string]int, len(rows))
+	for i := range rows {
+		at[id(&rows[i])] = i
+	}
+	var list []T
+	for _, want := range ids {
+		if i, ok := at[want]; ok {
+			list = append(list, rows[i])
+		}
+	}
+	return list
+}

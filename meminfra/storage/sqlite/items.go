@@ -1,0 +1,304 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/storage"
+)
+
+// Selectors of items: what stands behind IN, reading partition ?1 and a second
+// argument ?2.
+const (
+	byID      = `(SELECT value FROM json_each(?2))`
+	byFactKey = `(SELECT i.item FROM item i WHERE i.partition = ?1 AND i.fact_key_hash IN (SELECT unhex(value) FROM json_each(?2)))`
+	byText    = `(SELECT i.item FROM item i WHERE i.partition = ?1 AND i.text_hash IN (SELECT unhex(value) FROM json_each(?2)))`
+	byLine    = `(
+	SELECT l.item FROM item i JOIN item l ON l.partition = i.partition AND l.fact_key_hash = i.fact_key_hash
+	WHERE i.partition = ?1 AND i.item = ?2
+	UNION ALL
+	SELECT l.item FROM item i JOIN item l ON l.partition = i.partition AND l.root = i.root
+	WHERE i.partition = ?1 AND i.item = ?2 AND i.fact_key_hash IS NULL)`
+)
+
+// readStates reads the items that match where, by Seq, with their sources and
+// states. The plus keeps the planner from walking the whole partition in the
+// order of seq rather than looking up the few rows asked for; so it does in
+// other queries.
+func readStates(ctx context.Context, c *conn, where string, args ...any) ([]storage.ItemStates, error) {
+	list, err := collect(ctx, c, `SELECT `+itemColumns+` FROM item `+where+` ORDER BY +seq`, args,
+		func(row scanner, m *storage.ItemStates) error { return scanItem(row, &m.Item) })
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	at := make(map[string]*storage.ItemStates, len(list))
+	for i := range list {
+		at[list[i].ID] = &list[i]
+	}
+	err = c.each(ctx, `SELECT item, source FROM item_derivation `+where+` ORDER BY item, source`, args, func(row scanner) error {
+		var item, source string
+		err := row.Scan(&item, &source)
+		if m := at[item]; err == nil && m != nil {
+			m.DerivedFrom = append(m.DerivedFrom, source)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, c.each(ctx, `SELECT `+stateColumns+` FROM item_state `+where+` ORDER BY item, n`, args, func(row scanner) error {
+		var s memory.State
+		err := scanState(row, &s)
+		if m := at[s.ItemID]; err == nil && m != nil {
+			s.FactKey = m.FactKey
+			m.States = append(m.States, s)
+		}
+		return err
+	})
+}
+
+// readRecords reads the selected items, by Seq, with everything said about them.
+func readRecords(ctx context.Context, c *conn, selector, partition, arg string) ([]storage.ItemRecord, error) {
+	where, args := `WHERE partition = ?1 AND item IN `+selector, []any{partition, arg}
+	found, err := readStates(ctx, c, where, args...)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	list := make([]storage.ItemRecord, len(found))
+	at := make(map[string]*storage.ItemRecord, len(list))
+	for i, m := range found {
+		list[i] = storage.ItemRecord{Item: m.Item, States: m.States}
+		at[m.ID] = &list[i]
+	}
+	err = c.each(ctx, selectEvidence+`WHERE v.partition = ?1 AND v.item IN `+selector+` ORDER BY v.item, v.n`, args, func(row scanner) error {
+		var e storage.EvidenceRecord
+		err := scanEvidence(row, &e)
+		if r := at[e.ItemID]; err == nil && r != nil {
+			r.Evidence = append(r.Evidence, e)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	conflicts := `SELECT ` + conflictColumns + ` FROM conflict
+WHERE partition = ?1 AND (item IN ` + selector + ` OR other IN ` + selector + `) ORDER BY +item, other`
+	err = c.each(ctx, conflicts, args, func(row scanner) error {
+		var x memory.Conflict
+		err := row.Scan(&x.Partition, &x.ItemID, &x.OtherID, &x.Reason, &x.Decision, scanTime(&x.At), &x.Change, &x.Salt)
+		for _, id := range []string{x.ItemID, x.OtherID} {
+			if r := at[id]; err == nil && r != nil {
+				r.Conflicts = append(r.Conflicts, x)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, c.each(ctx, `SELECT partition, item, kind, name FROM item_origin `+where+` ORDER BY item, kind, name`, args, func(row scanner) error {
+		var o storage.Origin
+		err := row.Scan(&o.Partition, &o.ItemID, &o.Kind, &o.Name)
+		if r := at[o.ItemID]; err == nil && r != nil {
+			r.Origins = append(r.Origins, o)
+		}
+		return err
+	})
+}
+
+func recordID(r *storage.ItemRecord) string { return r.ID }
+
+// Items implements storage.Reader.
+func (s *Store) Items(ctx context.Context, partition string, ids []string) (list []storage.ItemRecord, err error) {
+	err = s.view(ctx, func(c *conn) error {
+		list, err = readRecords(ctx, c, byID, partition, jsonList(ids))
+		return err
+	})
+	return asked(ids, list, recordID), err
+}
+
+// Line implements storage.Reader.
+func (s *Store) Line(ctx context.Context, partition, itemID string) (list []storage.ItemRecord, err error) {
+	err = s.view(ctx, func(c *conn) error {
+		list, err = readRecords(ctx, c, byLine, partition, itemID)
+		return err
+	})
+	if err == nil && len(list) == 0 {
+		err = storage.ErrNotFound
+	}
+	return list, err
+}
+
+// Items implements storage.Tx.
+func (t *tx) Items(ctx context.Context, ids []string) ([]storage.ItemRecord, error) {
+	list, err := readRecords(ctx, t.c, byID, t.head.Partition, jsonList(ids))
+	return asked(ids, list, recordID), err
+}
+
+// ItemsByFactKey implements storage.Tx.
+func (t *tx) ItemsByFactKey(ctx context.Context, keys []string) ([]storage.ItemRecord, error) {
+	return readRecords(ctx, t.c, byFactKey, t.head.Partition, jsonHashes(keys))
+}
+
+// ItemsByText implements storage.Tx.
+func (t *tx) ItemsByText(ctx context.Context, textKeys []string) ([]storage.ItemRecord, error) {
+	return readRecords(ctx, t.c, byText, t.head.Partition, jsonHashes(textKeys))
+}
+
+const decisionColumns = `partition, decision, change, operation, action, item, superseded, episode, reason, inputs,
+	guards, extractor, model, prompt_hash, at, salt`
+
+// Decisions implements storage.Reader.
+func (s *Store) Decisions(ctx context.Context, partition string, ids []string) (list []memory.Decision, err error) {
+	err = s.view(ctx, func(c *conn) error {
+		list, err = collect(ctx, c, `SELECT `+decisionColumns+` FROM decision WHERE partition = ?1 AND decision IN `+byID,
+			[]any{partition, jsonList(ids)}, scanDecision)
+		return err
+	})
+	return asked(ids, list, func(d *memory.Decision) string { return d.ID }), err
+}
+
+func scanDecision(row scanner, d *memory.Decision) error {
+	return row.Scan(&d.Partition, &d.ID, &d.Change, &d.Operation, &d.Action, &d.ItemID, &d.SupersededID, &d.EpisodeID,
+		&d.Reason, scanList(&d.Inputs), scanList(&d.Guards), &d.Extractor, &d.Model, &d.PromptHash, scanTime(&d.At), &d.Salt)
+}
+
+var insertDecision = insertInto("decision", decisionColumns)
+
+// InsertDecisions implements storage.Tx.
+func (t *tx) InsertDecisions(ctx context.Context, list []memory.Decision) error {
+	return put(ctx, t, insertDecision, list, func(d *memory.Decision) ([]any, error) {
+		inputs, err := storeList(d.Inputs)
+		guards, err2 := storeList(d.Guards)
+		return []any{
+			t.head.Partition, d.ID, t.head.Change, d.Operation, string(d.Action), d.ItemID, d.SupersededID, d.EpisodeID,
+			d.Reason, inputs, guards, d.Extractor, d.Model, d.PromptHash, memory.Micros(d.At), blob(d.Salt),
+		}, errors.Join(err, err2)
+	})
+}
+
+const itemColumns = `partition, item, seq, change, kind, text, subject_type, subject_name, predicate, value, value_id,
+	fact_key, polarity, authority, user_id, agent, team, visibility, stated_from, stated_to, vague_earliest,
+	vague_latest, vague_words, expires_at, supersedes, root, importance, confidence, shareable, contributor, metadata,
+	recorded_at, decision, salt`
+
+func scanItem(row scanner, m *memory.Item) error {
+	return row.Scan(&m.Partition, &m.ID, &m.Seq, &m.Change, &m.Kind, &m.Text, &m.Subject.Type, &m.Subject.Name,
+		&m.Predicate, &m.Value, &m.ValueID, &m.FactKey, &m.Polarity, scanAuthority(&m.Authority), &m.Scope.UserID,
+		&m.Scope.AgentID, &m.Scope.TeamID, &m.Scope.Visibility, scanTime(&m.Stated.From), scanTime(&m.Stated.To),
+		scanTime(&m.Vague.Earliest), scanTime(&m.Vague.Latest), &m.Vague.Words, scanTime(&m.ExpiresAt), &m.Supersedes,
+		&m.Root, &m.Importance, &m.Confidence, &m.Shareable, &m.Contributor, scanMetadata(&m.Metadata),
+		scanTime(&m.RecordedAt), &m.Decision, &m.Salt)
+}
+
+// The two hashes serve only to find items: they are never read back.
+var insertItem = insertInto("item", itemColumns+`, text_hash, fact_key_hash`)
+
+// InsertItems implements storage.Tx.
+func (t *tx) InsertItems(ctx context.Context, list []memory.Item) error {
+	err := put(ctx, t, insertItem, list, func(m *memory.Item) ([]any, error) {
+		meta, err := m.Metadata.Canonical()
+		return []any{
+			t.head.Partition, m.ID, m.Seq, t.head.Change, string(m.Kind), m.Text, m.Subject.Type, m.Subject.Name,
+			m.Predicate, m.Value, m.ValueID, m.FactKey, m.Polarity, m.Authority.String(), m.Scope.UserID,
+			m.Scope.AgentID, m.Scope.TeamID, string(m.Scope.Visibility), nullTime(m.Stated.From), nullTime(m.Stated.To),
+			nullTime(m.Vague.Earliest), nullTime(m.Vague.Latest), m.Vague.Words, nullTime(m.ExpiresAt), m.Supersedes,
+			m.Root, m.Importance, m.Confidence, m.Shareable, m.Contributor, meta,
+			memory.Micros(m.RecordedAt), m.Decision, blob(m.Salt), hash(m.TextKey), hashKey(m.FactKey),
+		}, err
+	})
+	if err != nil {
+		return err
+	}
+	return t.insertDerivations(ctx, list)
+}
+
+func (t *tx) insertDerivations(ctx context.Context, list []memory.Item) error {
+	type derivation struct{ item, source string }
+	var rows []derivation
+	for i := range list {
+		sources := slices.Clone(list[i].DerivedFrom)
+		slices.Sort(sources)
+		for _, source := range slices.Compact(sources) {
+			rows = append(rows, derivation{list[i].ID, source})
+		}
+	}
+	return put(ctx, t, `INSERT INTO item_derivation (partition, item, source) VALUES (?1, ?2, ?3)`, rows,
+		func(d *derivation) ([]any, error) { return []any{t.head.Partition, d.item, d.source}, nil })
+}
+
+const stateColumns = `partition, item, n, change, status, valid_from, valid_to, holds_slot, cause, reason, system_from,
+	system_to, decision, salt`
+
+func scanState(row scanner, s *memory.State) error {
+	return row.Scan(&s.Partition, &s.ItemID, &s.N, &s.Change, &s.Status, scanTime(&s.Valid.From), scanTime(&s.Valid.To),
+		&s.HoldsSlot, &s.Cause, &s.Reason, scanTime(&s.SystemFrom), scanTime(&s.SystemTo), &s.Decision, &s.Salt)
+}
+
+// CloseStates implements storage.Tx.
+func (t *tx) CloseStates(ctx context.Context, itemIDs []string, at time.Time) error {
+	return t.run(ctx, `
+UPDATE item_state SET system_to = ?3
+WHERE partition = ?1 AND item IN (SELECT value FROM json_each(?2)) AND system_to IS NULL`,
+		t.head.Partition, jsonList(itemIDs), memory.Micros(at))
+}
+
+var insertState = insertInto("item_state", stateColumns+`, fact_key_hash`)
+
+// InsertStates implements storage.Tx.
+func (t *tx) InsertStates(ctx context.Context, list []memory.State) error {
+	return put(ctx, t, insertState, list, func(s *memory.State) ([]any, error) {
+		return []any{
+			t.head.Partition, s.ItemID, s.N, t.head.Change, string(s.Status), nullTime(s.Valid.From), nullTime(s.Valid.To),
+			s.HoldsSlot, s.Cause, s.Reason, memory.Micros(s.SystemFrom), nullTime(s.SystemTo), s.Decision, blob(s.Salt),
+			hashKey(s.FactKey),
+		}, nil
+	})
+}
+
+const evidenceColumns = `v.partition, v.item, v.n, v.change, v.episode, v.quote, v.start_byte, v.end_byte, v.full_witness,
+	v.polarity, v.authority, v.stated_from, v.stated_to, v.salt`
+
+const selectEvidence = `SELECT ` + evidenceColumns + `, e.message_id, e.conversation, e.sent_at, e.seq
+FROM evidence v JOIN episode e ON e.partition = v.partition AND e.episode = v.episode `
+
+func scanEvidence(row scanner, e *storage.EvidenceRecord) error {
+	return row.Scan(&e.Partition, &e.ItemID, &e.N, &e.Change, &e.EpisodeID, &e.Quote, &e.Start, &e.End, &e.Full,
+		&e.Polarity, scanAuthority(&e.Authority), scanTime(&e.Stated.From), scanTime(&e.Stated.To), &e.Salt,
+		&e.MessageID, &e.ConversationID, scanTime(&e.SentAt), &e.EpisodeSeq)
+}
+
+var insertEvidence = insertInto("evidence", strings.ReplaceAll(evidenceColumns, "v.", ""))
+
+// InsertEvidence implements storage.Tx.
+func (t *tx) InsertEvidence(ctx context.Context, list []memory.Evidence) error {
+	return put(ctx, t, insertEvidence, list, func(e *memory.Evidence) ([]any, error) {
+		return []any{
+			t.head.Partition, e.ItemID, e.N, t.head.Change, e.EpisodeID, e.Quote, e.Start, e.End, e.Full, e.Polarity,
+			e.Authority.String(), nullTime(e.Stated.From), nullTime(e.Stated.To), blob(e.Salt),
+		}, nil
+	})
+}
+
+const conflictColumns = `partition, item, other, reason, decision, at, change, salt`
+
+var insertConflict = insertInto("conflict", conflictColumns)
+
+// InsertConflicts implements storage.Tx.
+func (t *tx) InsertConflicts(ctx context.Context, list []memory.Conflict) error {
+	return put(ctx, t, insertConflict, list, func(x *memory.Conflict) ([]any, error) {
+		return []any{
+			t.head.Partition, x.ItemID, x.OtherID, x.Reason, x.Decision, memory.Micros(x.At), t.head.Change, blob(x.Salt),
+		}, nil
+	})
+}
+
+// InsertOrigins implements storage.Tx.
+func (t *tx) InsertOrigins(ctx context.Context, list []storage.Origin) error {
+	return put(ctx, t, `INSERT INTO item_origin (partition, item, kind, name) VALUES (?1, ?2, ?3, ?4)`, list,
+		func(o *storage.Origin) ([]any, error) { return []any{t.head.Partition, o.ItemID, o.Kind, o.Name}, nil })
+}

@@ -1,0 +1,196 @@
+// Package sqlite keeps the memory in one SQLite file: the default store. It
+// runs on modernc.org/sqlite, needs no cgo, and writes ahead (WAL), so readers
+// and the one writer do not wait for each other. Several processes may share
+// the file; writers of different processes take turns.
+//
+// A commit survives the death of the process as soon as Update returns, and a
+// power cut up to the last checkpoint (synchronous NORMAL); the file is never
+// torn by either.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	driver "modernc.org/sqlite"
+	codes "modernc.org/sqlite/lib"
+
+	"github.com/meminfra/memory-layer/meminfra/storage"
+	"github.com/meminfra/memory-layer/migrate"
+	schema "github.com/meminfra/memory-layer/migrate/sqlite"
+)
+
+// Options of a store; the zero value is the default.
+type Options struct {
+	// NoMigrate refuses a file whose schema is missing or older, with a
+	// *storage.SchemaError, instead of bringing it up to date. Set it where
+	// migrations are a step of their own. Default: Open migrates.
+	NoMigrate bool
+
+	// BusyTimeout is how long a call waits while another process writes to the
+	// file, before it fails with storage.ErrBusy. Default: 5 seconds.
+	BusyTimeout time.Duration
+
+	// Readers is how many reads may run at once. Default: 8.
+	Readers int
+}
+
+// Store is a SQLite file. It is safe for concurrent use.
+type Store struct {
+	path    string
+	db      [2]*sql.DB // for writing, for reading: where the connections come from
+	writer  chan *conn // the one writer connection, or empty while it is in use
+	readers chan *conn
+	closing chan struct{}
+	close   func() error
+	traces  atomic.Uint32 // written so far; see PutTrace
+}
+
+var _ storage.Store = (*Store)(nil)
+
+// Open opens the file at path, which may hold any characters. It makes the file
+// (0600) and the folder above it (0700) if they are missing, and brings an
+// older schema up to date; see Options.NoMigrate. ":memory:" is refused.
+// Errors: *storage.SchemaError for a schema newer than this program or left
+// half-applied, storage.ErrBusy.
+func Open(ctx context.Context, path string) (*Store, error) { return OpenWith(ctx, path, nil) }
+
+// OpenWith is Open with options; nil means the defaults.
+func OpenWith(ctx context.Context, path string, opts *Options) (*Store, error) {
+	o := Options{}
+	if opts != nil {
+		o = *opts
+	}
+	if o.BusyTimeout <= 0 {
+		o.BusyTimeout = 5 * time.Second
+	}
+	if o.Readers <= 0 {
+		o.Readers = 8
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := prepare(ctx, path, abs, o.NoMigrate); err != nil {
+		return nil, err
+	}
+	return open(ctx, abs, o)
+}
+
+// prepare makes the file and sees to its schema.
+func prepare(ctx context.Context, path, abs string, noMigrate bool) error {
+	target := schema.Dialect.Name + ":" + abs
+	m := migrate.New(schema.Dialect, nil)
+	if noMigrate {
+		return m.Check(ctx, target)
+	}
+	if err := schema.Create(path); err != nil {
+		return fmt.Errorf("sqlite: %w", err)
+	}
+	_, err := m.Up(ctx, target)
+	return err
+}
+
+func open(ctx context.Context, path string, o Options) (*Store, error) {
+	s := &Store{
+		path:    path,
+		writer:  make(chan *conn, 1),
+		readers: make(chan *conn, o.Readers),
+		closing: make(chan struct{}),
+	}
+	s.close = sync.OnceValue(s.shut)
+	for i, params := range [2][]string{{schema.WAL}, {"_pragma=query_only(1)"}} {
+		dsn, err := schema.DSN(path, o.BusyTimeout, params...)
+		if err != nil {
+			return nil, err
+		}
+		if s.db[i], err = sql.Open("sqlite", dsn); err != nil {
+			return nil, err
+		}
+		s.db[i].SetMaxIdleConns(-1) // conn keeps what it needs; what it drops is to be closed
+	}
+	s.writer <- &conn{db: s.db[0]}
+	for range o.Readers {
+		s.readers <- &conn{db: s.db[1]}
+	}
+	// Open one connection of each kind now, so that what is wrong shows here.
+	for _, from := range []chan *conn{s.writer, s.readers} {
+		err := s.with(ctx, from, func(c *conn) error { return c.connect(ctx) })
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("open %s: %w", s.Describe(), err), s.Close())
+		}
+	}
+	return s, nil
+}
+
+// Describe returns sqlite: and the absolute path.
+func (s *Store) Describe() string { return "sqlite:" + s.path }
+
+// Close waits for the calls that run, refuses new ones with storage.ErrClosed,
+// and closes the file. Closing again returns the same result.
+func (s *Store) Close() error { return s.close() }
+
+func (s *Store) shut() error {
+	close(s.closing)
+	for range cap(s.readers) {
+		(<-s.readers).discard()
+	}
+	(<-s.writer).discard()
+	return errors.Join(s.db[1].Close(), s.db[0].Close())
+}
+
+// with lends a connection to fn.
+func (s *Store) with(ctx context.Context, from chan *conn, fn func(*conn) error) error {
+	select {
+	case <-s.closing:
+		return storage.ErrClosed
+	default:
+	}
+	select {
+	case c := <-from:
+		defer func() { from <- c }()
+		return classify(fn(c))
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.closing:
+		return storage.ErrClosed
+	}
+}
+
+// view runs fn on one snapshot.
+func (s *Store) view(ctx context.Context, fn func(*conn) error) error {
+	return s.with(ctx, s.readers, func(c *conn) error { return c.transaction(ctx, "BEGIN", fn) })
+}
+
+// write runs fn in one write transaction, which commits if fn returns nil.
+func (s *Store) write(ctx context.Context, fn func(*conn) error) error {
+	return s.with(ctx, s.writer, func(c *conn) error { return c.transaction(ctx, "BEGIN IMMEDIATE", fn) })
+}
+
+// classify wraps what SQLite says in the sentinel it means. SQLite's messages
+// name tables and columns, never values.
+func classify(err error) error {
+	var e *driver.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	var sentinel error
+	switch e.Code() & 0xff {
+	case codes.SQLITE_BUSY, codes.SQLITE_LOCKED:
+		sentinel = storage.ErrBusy
+	case codes.SQLITE_CONSTRAINT:
+		sentinel = storage.ErrConflict
+	default:
+		return err
+	}
+	if errors.Is(err, sentinel) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", sentinel, err)
+}

@@ -1,0 +1,84 @@
+package storagetest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/storage"
+)
+
+var traceTests = []test{
+	{name: "every field comes back", run: traceFields},
+	{name: "no lock and no change number", run: traceApart},
+	{name: "old ones go now and then", run: tracePruned},
+	{name: "feedback once for each key", run: feedback},
+}
+
+func traceFields(t *testing.T, s storage.Store) {
+	want := memory.Trace{Partition: ada.ID(), ID: "t1", Kind: "search", Query: "wo? 在哪里 'x'", Route: "facts", Intent: `{"predicate":"x"}`,
+		Degraded: []string{"vector: down", `"`}, At: at(1), Items: []memory.TraceItem{
+			{Rank: 1, OwnerKind: memory.OwnerItem, OwnerID: "i1", Opened: true, Authority: memory.Attested, Score: 1.0 / 3},
+			{Rank: 2, OwnerKind: memory.OwnerEpisode, OwnerID: "e1", Cited: true, Score: 0},
+			{Rank: 1, OwnerKind: memory.OwnerItem, OwnerID: "i1", Shared: true, Authority: memory.Unendorsed, Score: -1},
+		}}
+	bare := memory.Trace{Partition: ada.ID(), ID: "t2", Kind: "answer", At: at(2)}
+	check(t, s.PutTrace(t.Context(), want))
+	check(t, s.PutTrace(t.Context(), bare))
+	for _, trace := range []memory.Trace{want, bare} {
+		got, err := s.Trace(t.Context(), ada.ID(), trace.ID)
+		check(t, err)
+		same(t, "trace", got, trace)
+	}
+	_, err := s.Trace(t.Context(), ada.ID(), "none")
+	wantErr(t, "an unknown trace", err, storage.ErrNotFound)
+	_, err = s.Trace(t.Context(), bob.ID(), "t1")
+	wantErr(t, "another partition's", err, storage.ErrNotFound)
+
+	again := bare
+	again.Items = []memory.TraceItem{{Rank: 1, OwnerKind: memory.OwnerItem, OwnerID: "i"}}
+	wantErr(t, "the same id twice", s.PutTrace(t.Context(), again), storage.ErrConflict)
+	got, err := s.Trace(t.Context(), ada.ID(), "t2")
+	check(t, err)
+	same(t, "the first one stays", got, bare)
+}
+
+func traceApart(t *testing.T, s storage.Store) {
+	putEpisodes(t, s, ada, 1)
+	before := head(t, s, ada)
+	check(t, s.PutTrace(t.Context(), memory.Trace{Partition: ada.ID(), ID: "t", Kind: "search", At: at(1)}))
+	same(t, "head", head(t, s, ada), before)
+}
+
+func tracePruned(t *testing.T, s storage.Store) {
+	old := memory.Trace{Partition: ada.ID(), ID: "old", Kind: "search", At: at(0), Items: []memory.TraceItem{{Rank: 1, OwnerKind: memory.OwnerItem, OwnerID: "i"}}}
+	check(t, s.PutTrace(t.Context(), old))
+	for i := range 1000 {
+		id := fmt.Sprint("t", i)
+		check(t, s.PutTrace(t.Context(), memory.Trace{Partition: ada.ID(), ID: id, Kind: "search", At: at(i).Add(memory.TraceRetention + time.Second)}))
+		if _, err := s.Trace(t.Context(), ada.ID(), "old"); err != nil {
+			wantErr(t, "an old trace", err, storage.ErrNotFound)
+			_, err := s.Trace(t.Context(), ada.ID(), id)
+			check(t, err)
+			return
+		}
+	}
+	t.Error("after 1,000 traces an expired one is still there")
+}
+
+func feedback(t *testing.T, s storage.Store) {
+	put := func(p memory.Partition, id, trace, key string, reward float64) error {
+		return s.Update(t.Context(), p, func(tx storage.Tx) error {
+			return tx.InsertFeedback(t.Context(), []storage.Feedback{{Partition: p.ID(), ID: id, TraceID: trace, Reward: reward, Key: key,
+				At: at(1), Change: tx.Head().Change, Salt: []byte{1}}})
+		})
+	}
+	check(t, put(ada, "f1", "t1", "k", -1))
+	check(t, put(ada, "f2", "t1", "", 0.5))
+	check(t, put(ada, "f3", "t1", "", 1))
+	check(t, put(ada, "f4", "t2", "k", 0))
+	check(t, put(bob, "f1", "t1", "k", 0))
+	wantErr(t, "the same key twice", put(ada, "f5", "t1", "k", 1), storage.ErrConflict)
+	wantErr(t, "a reward over 1", put(ada, "f6", "t1", "", 1.5), storage.ErrConflict)
+}
