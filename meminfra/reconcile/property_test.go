@@ -75,14 +75,19 @@ func TestArrivalOrderCannotMatter(t *testing.T) {
 }
 
 // TestWithdrawalBetweenArrivals withdraws one claim after a first part of the
-// statements: the order within each part cannot matter either.
+// statements: the order within each part cannot matter either. Undated pasts are
+// left out: which version one had joined by then, and goes with, may depend on
+// the order.
 func TestWithdrawalBetweenArrivals(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 2026))
 	differ := 0
 	const cases = 250
 	for n := range cases {
-		list := randomStatements(r, 3+r.IntN(4))
+		list := slices.DeleteFunc(randomStatements(r, 3+r.IntN(4)), func(s memory.Statement) bool { return undatedPast(&s) })
+		if len(list) < 3 {
+			continue
+		}
 		cut := 2 + r.IntN(len(list)-2)
 		victims := Resolve(list[:cut]).Intervals
 		victim := victims[r.IntN(len(victims))]
