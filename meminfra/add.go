@@ -26,9 +26,11 @@ import (
 // and nothing is written; ids in the result are then good for nothing.
 //
 // Errors: ErrNoUser, ErrNoMessages, ErrTooMany, ErrBlankMessage, ErrTooLong,
-// ErrMessageConflict, ErrKeyReused, memory.ErrMalformedID, ErrClosed and those
-// of the store; all of them leave nothing written. An *ExtractionError comes
-// with a non-nil result: the messages are stored and wait. Source: design section 5.
+// ErrMessageConflict, ErrKeyReused, memory.ErrMalformedID and ErrClosed, which
+// leave nothing written. An *ExtractionError comes with a non-nil result: the
+// messages are stored and wait. An error of the store leaves all or nothing of
+// the messages; the same call with message ids or a key completes it either
+// way. Source: design section 5.
 func (m *MemoryLayer) Add(ctx context.Context, req AddRequest) (*AddResult, error) {
 	if m.closed.Load() {
 		return nil, fmt.Errorf("add: %w", ErrClosed)
@@ -96,7 +98,10 @@ func (a *addition) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.embedItems(ctx, a.partition, a.unembedded)
+	if !a.embedItems(ctx, a.partition, a.unembedded) {
+		a.result.Degraded = append(a.result.Degraded, "stored without all vectors: the embedder or the store failed")
+	}
+	return nil
 }
 
 // update runs fn in a commit on the partition, with the ledger chain at its head.
@@ -164,13 +169,33 @@ func (a *addition) storeEpisodes(ctx context.Context, tx storage.Tx) error {
 		return err
 	}
 	a.target = append(left, fresh...)
+	rows, err := a.lease(ctx, tx, left)
+	if err != nil {
+		return err
+	}
+	return tx.PutExtractions(ctx, rows)
+}
+
+// lease returns the rows with which this call takes its target episodes. How
+// often the ones left over were tried stays on record.
+func (a *addition) lease(ctx context.Context, tx storage.Tx, left []memory.Episode) ([]memory.Extraction, error) {
+	attempts := make(map[string]int, len(left))
+	if len(left) > 0 {
+		before, err := tx.Extractions(ctx, a.extractor.ID(), episodeIDs(left))
+		if err != nil {
+			return nil, err
+		}
+		for _, x := range before {
+			attempts[x.EpisodeID] = x.Attempts
+		}
+	}
 	now := memory.Time(a.now())
 	rows := make([]memory.Extraction, len(a.target))
 	for i, e := range a.target {
 		rows[i] = memory.Extraction{Partition: e.Partition, EpisodeID: e.ID, Extractor: a.extractor.ID(),
-			Status: memory.ExtractionPending, LeaseUntil: now.Add(leaseTime), UpdatedAt: now}
+			Status: memory.ExtractionPending, Attempts: attempts[e.ID], LeaseUntil: now.Add(leaseTime), UpdatedAt: now}
 	}
-	return tx.PutExtractions(ctx, rows)
+	return rows, nil
 }
 
 // leftOver returns the episodes of the conversation that still wait for this
@@ -238,7 +263,7 @@ func (a *addition) split(ctx context.Context, tx storage.Tx) (fresh, known []mem
 		old, isKnown := byMessage[e.MessageID]
 		if isKnown {
 			if old.Hash != e.Hash || old.Role != e.Role {
-				return nil, nil, fmt.Errorf("message %d: %w", i+1, ErrMessageConflict)
+				return nil, nil, fmt.Errorf("message %d: %w", i+1, a.reused(i))
 			}
 			*e = old
 		} else {
@@ -250,6 +275,14 @@ func (a *addition) split(ctx context.Context, tx storage.Tx) (fresh, known []mem
 		a.result.Episodes[i] = StoredEpisode{ID: e.ID, MessageID: e.MessageID, Known: isKnown}
 	}
 	return fresh, known, nil
+}
+
+// reused says what identified the i-th message before and now has other content.
+func (a *addition) reused(i int) error {
+	if a.req.Messages[i].ID == "" {
+		return ErrKeyReused // its id was made from the key
+	}
+	return ErrMessageConflict
 }
 
 func (a *addition) insertEpisodes(ctx context.Context, tx storage.Tx, fresh []memory.Episode) error {

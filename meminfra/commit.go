@@ -22,7 +22,7 @@ func (a *addition) commit(ctx context.Context, tx storage.Tx, found proposal) er
 	}
 	waiting := a.waiting(rows)
 	w := &batch{partition: a.partition.ID(), change: tx.Head().Change, now: a.decisionTime(),
-		extractor: a.extractor.ID(), found: found, newID: a.newID, objects: map[string][]memory.Object{}}
+		extractor: a.extractor.ID(), found: found, newID: a.newID}
 	a.result.Actions, a.result.Rejections = a.result.Actions[:0], a.result.Rejections[:0]
 	claims := a.check(found.Output, waiting)
 	if err := a.decide(ctx, tx, w, claims); err != nil {
@@ -88,8 +88,8 @@ func (a *addition) decisionTime() time.Time {
 	return now
 }
 
-// batch collects the rows of one commit, and for each decision the objects
-// that its ledger entry covers.
+// batch collects the rows of one commit. Each row belongs to a decision, whose
+// ledger entry covers it.
 type batch struct {
 	partition string
 	change    int64
@@ -98,56 +98,72 @@ type batch struct {
 	found     proposal
 	newID     func() string
 
+	episodes   []memory.Episode // of a decision of their own: the owner's edits
 	decisions  []memory.Decision
 	items      []memory.Item
-	closed     []memory.State // whose system time ends
-	closedAt   []time.Time
+	closed     []closing
 	states     []memory.State
-	evidence   []memory.Evidence
+	evidence   []witness
 	conflicts  []memory.Conflict
 	embeddings []memory.Embedding
 	unembedded []memory.Item // new items without a vector
-
-	objects map[string][]memory.Object // by decision
 }
 
-func (w *batch) cover(decision string, o memory.Object) {
-	w.objects[decision] = append(w.objects[decision], o)
+// closing ends the system time of a stored state.
+type closing struct {
+	memory.State
+	at       time.Time
+	decision string
+}
+
+// witness is evidence and the decision that attached it.
+type witness struct {
+	memory.Evidence
+	decision string
 }
 
 func (w *batch) addDecision(d memory.Decision) {
 	d.Partition, d.Change, d.At, d.Salt = w.partition, w.change, w.now, newSalt()
 	d.Extractor, d.Model, d.PromptHash = w.extractor, w.found.Model, w.found.PromptHash
 	w.decisions = append(w.decisions, d)
-	w.cover(d.ID, ledger.Decision(d))
 }
 
-func (w *batch) addItem(i memory.Item) {
-	w.items = append(w.items, i)
-	w.cover(i.Decision, ledger.Item(i))
-}
-
+// addState makes a state the first of an item.
 func (w *batch) addState(s memory.State) {
 	s.Partition, s.Change, s.Salt = w.partition, w.change, newSalt()
+	s.N, s.SystemFrom = 1, w.now
 	w.states = append(w.states, s)
-	w.cover(s.Decision, ledger.State(s))
 }
 
-func (w *batch) closeState(s memory.State, at time.Time, decision string) {
-	w.closed, w.closedAt = append(w.closed, s), append(w.closedAt, at)
-	w.cover(decision, ledger.Close(s, at))
+// nextState closes an item's present state and opens s after it. A state of
+// this very commit, which nobody has seen, is replaced instead. An item's
+// system time moves on even if the clock does not.
+func (w *batch) nextState(old, s memory.State) memory.State {
+	s.Partition, s.ItemID, s.FactKey, s.Change, s.Salt = w.partition, old.ItemID, old.FactKey, w.change, newSalt()
+	s.N, s.SystemFrom = old.N+1, w.now
+	if !s.SystemFrom.After(old.SystemFrom) {
+		s.SystemFrom = old.SystemFrom.Add(time.Microsecond)
+	}
+	for i := range w.states {
+		if w.states[i].ItemID == old.ItemID && w.states[i].N == old.N {
+			s.N, s.SystemFrom = old.N, old.SystemFrom
+			w.states[i] = s
+			return s
+		}
+	}
+	w.closed = append(w.closed, closing{old, s.SystemFrom, s.Decision})
+	w.states = append(w.states, s)
+	return s
 }
 
 func (w *batch) addEvidence(e memory.Evidence, decision string) {
 	e.Partition, e.Change, e.Salt = w.partition, w.change, newSalt()
-	w.evidence = append(w.evidence, e)
-	w.cover(decision, ledger.Evidence(e))
+	w.evidence = append(w.evidence, witness{e, decision})
 }
 
 func (w *batch) addConflict(c memory.Conflict) {
 	c.Partition, c.Change, c.At, c.Salt = w.partition, w.change, w.now, newSalt()
 	w.conflicts = append(w.conflicts, c)
-	w.cover(c.Decision, ledger.Conflict(c))
 }
 
 func (w *batch) embed(owner memory.OwnerKind, id string, vector []float32) bool {
@@ -180,11 +196,12 @@ func (w *batch) embedEpisodes(waiting map[string]*memory.Episode) {
 // ledger entry for each decision.
 func (w *batch) write(ctx context.Context, tx storage.Tx, chain *ledger.Chain) error {
 	for _, step := range []func() error{
+		func() error { return tx.InsertEpisodes(ctx, w.episodes) },
 		func() error { return tx.InsertDecisions(ctx, w.decisions) },
 		func() error { return tx.InsertItems(ctx, w.items) },
 		func() error { return w.closeStates(ctx, tx) },
 		func() error { return tx.InsertStates(ctx, w.states) },
-		func() error { return tx.InsertEvidence(ctx, w.evidence) },
+		func() error { return tx.InsertEvidence(ctx, w.witnesses()) },
 		func() error { return tx.InsertConflicts(ctx, w.conflicts) },
 		func() error { return tx.PutEmbeddings(ctx, w.embeddings) },
 		func() error { return tx.AppendEntries(ctx, w.entries(chain)) },
@@ -197,18 +214,54 @@ func (w *batch) write(ctx context.Context, tx storage.Tx, chain *ledger.Chain) e
 }
 
 func (w *batch) closeStates(ctx context.Context, tx storage.Tx) error {
-	for i, s := range w.closed {
-		if err := tx.CloseStates(ctx, []string{s.ItemID}, w.closedAt[i]); err != nil {
+	for _, c := range w.closed {
+		if err := tx.CloseStates(ctx, []string{c.ItemID}, c.at); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+func (w *batch) witnesses() []memory.Evidence {
+	list := make([]memory.Evidence, len(w.evidence))
+	for i, e := range w.evidence {
+		list[i] = e.Evidence
+	}
+	return list
+}
+
+// entries makes the ledger entry of each decision, over all rows it wrote.
 func (w *batch) entries(chain *ledger.Chain) []memory.Entry {
+	rows := make(map[string][]memory.Object, len(w.decisions))
+	cover := func(decision string, o memory.Object) { rows[decision] = append(rows[decision], o) }
+	for _, d := range w.decisions {
+		cover(d.ID, ledger.Decision(d))
+	}
+	for _, e := range w.episodes {
+		cover(w.decisions[0].ID, ledger.Episode(e))
+	}
+	for _, i := range w.items {
+		cover(i.Decision, ledger.Item(i))
+	}
+	for _, c := range w.closed {
+		cover(c.decision, ledger.Close(c.State, c.at))
+	}
+	for _, s := range w.states {
+		cover(s.Decision, ledger.State(s))
+	}
+	for _, e := range w.evidence {
+		cover(e.decision, ledger.Evidence(e.Evidence))
+	}
+	for _, c := range w.conflicts {
+		cover(c.Decision, ledger.Conflict(c))
+	}
 	list := make([]memory.Entry, len(w.decisions))
 	for i, d := range w.decisions {
-		list[i] = chain.Append(w.partition, strings.ToLower(string(d.Action)), w.now, w.objects[d.ID])
+		op := d.Operation
+		if op == "add" {
+			op = strings.ToLower(string(d.Action))
+		}
+		list[i] = chain.Append(w.partition, op, w.now, rows[d.ID])
 	}
 	return list
 }

@@ -159,7 +159,8 @@ func (c Curator) act(ctx context.Context, op, userID, id, reason string, do func
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", op, err)
 	}
-	return result, c.m.embedItems(ctx, partition, fresh)
+	c.m.embedItems(ctx, partition, fresh)
+	return result, nil
 }
 
 // load reads the item and its line under the partition's lock.
@@ -178,7 +179,7 @@ func (k *curation) load(partition, op, id, reason string) error {
 		}
 	}
 	k.w = &batch{partition: partition, change: k.tx.Head().Change, now: memory.Time(k.now()), extractor: "owner",
-		newID: k.newID, objects: map[string][]memory.Object{}}
+		newID: k.newID}
 	if reason == "" {
 		reason = op
 	}
@@ -237,11 +238,8 @@ func (k *curation) edit(req EditRequest, found extract.Output) error {
 		act = k.editFact
 	}
 	id := act(c)
-	at := later(k.w.now, old.SystemFrom)
-	k.w.closeState(old, at, k.decision.ID)
-	k.w.addState(memory.State{ItemID: k.item.ID, N: old.N + 1, FactKey: k.item.FactKey, Status: memory.StatusSuperseded,
-		Valid: old.Valid.Emptied(), Cause: id, Reason: reasonEdited,
-		SystemFrom: at, Decision: k.decision.ID})
+	k.w.nextState(old, memory.State{Status: memory.StatusSuperseded, Valid: old.Valid.Emptied(), Cause: id,
+		Reason: reasonEdited, Decision: k.decision.ID})
 	return nil
 }
 
@@ -285,19 +283,11 @@ func (k *curation) editOpen(c *claim) string {
 func (k *curation) supersede(itemID string) {
 	d := &k.w.decisions[len(k.w.decisions)-1]
 	d.Action, d.ItemID, d.SupersededID, d.Reason = memory.ActionSupersede, itemID, k.item.ID, k.decision.Reason
-	objects := k.w.objects[d.ID]
-	i := slices.IndexFunc(objects, func(o memory.Object) bool { return o.Kind == ledger.KindDecision })
-	objects[i] = ledger.Decision(*d)
 }
 
-// setState closes the item's present state and opens the next.
+// setState gives the item its next state, to be seen by settle.
 func (k *curation) setState(status memory.Status, valid memory.Validity, reason string) {
-	old := k.item.Present()
-	at := later(k.w.now, old.SystemFrom)
-	k.w.closeState(old, at, k.decision.ID)
-	next := memory.State{Partition: k.w.partition, ItemID: k.item.ID, N: old.N + 1, FactKey: k.item.FactKey,
-		Status: status, Valid: valid, Reason: reason, SystemFrom: at, Decision: k.decision.ID}
-	k.w.addState(next)
+	next := k.w.nextState(k.item.Present(), memory.State{Status: status, Valid: valid, Reason: reason, Decision: k.decision.ID})
 	k.item.States = append(k.item.States, next)
 }
 
@@ -401,8 +391,8 @@ func (k *curation) storeEpisode() error {
 	if err != nil {
 		return err
 	}
-	k.w.cover(k.decision.ID, ledger.Episode(*k.episode))
-	return k.tx.InsertEpisodes(k.ctx, []memory.Episode{*k.episode})
+	k.w.episodes = []memory.Episode{*k.episode}
+	return nil
 }
 
 // saysValue reports whether a text still says a value, whatever its case.

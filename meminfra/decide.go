@@ -3,7 +3,6 @@ package meminfra
 import (
 	"context"
 	"maps"
-	"time"
 
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/reconcile"
@@ -224,23 +223,10 @@ func (l *line) act(plan reconcile.Plan, c *claim) ActionTaken {
 	return out
 }
 
-// change closes an item's present state and opens the next.
+// change gives a stored item its next state.
 func (l *line) change(ch reconcile.Change) {
-	r := l.stored[ch.Item]
-	old := r.Present()
-	decision := l.decisionOf(ch.Cause)
-	at := later(l.now, old.SystemFrom)
-	l.closeState(old, at, decision)
-	l.addState(memory.State{ItemID: r.ID, N: old.N + 1, FactKey: r.FactKey, Status: ch.Status, Valid: ch.Valid,
-		HoldsSlot: ch.HoldsSlot, Cause: l.id(ch.Cause), Reason: ch.Reason, SystemFrom: at, Decision: decision})
-}
-
-// later keeps an item's system time moving even if the clock does not.
-func later(now, before time.Time) time.Time {
-	if now.After(before) {
-		return now
-	}
-	return before.Add(time.Microsecond)
+	l.nextState(l.stored[ch.Item].Present(), memory.State{Status: ch.Status, Valid: ch.Valid, HoldsSlot: ch.HoldsSlot,
+		Cause: l.id(ch.Cause), Reason: ch.Reason, Decision: l.decisionOf(ch.Cause)})
 }
 
 // create makes the item of a new version. It reads as its founder tells it and
@@ -254,9 +240,9 @@ func (l *line) create(i int, n reconcile.NewVersion) {
 		item.Supersedes, item.Root = before.ID, before.Root
 		item.Metadata = inherit(before.Metadata, item.Metadata)
 	}
-	l.addItem(item)
-	l.addState(memory.State{ItemID: item.ID, N: 1, FactKey: item.FactKey, Status: n.Status, Valid: n.Interval.Valid,
-		HoldsSlot: n.HoldsSlot, Reason: n.Reason, SystemFrom: l.now, Decision: item.Decision})
+	l.items = append(l.items, item)
+	l.addState(memory.State{ItemID: item.ID, FactKey: item.FactKey, Status: n.Status, Valid: n.Interval.Valid,
+		HoldsSlot: n.HoldsSlot, Reason: n.Reason, Decision: item.Decision})
 	if !l.embed(memory.OwnerItem, item.ID, l.found.vectors[item.Text]) {
 		l.unembedded = append(l.unembedded, item)
 	}

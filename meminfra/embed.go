@@ -56,11 +56,11 @@ func itemText(c *extract.Candidate) string {
 
 // embedItems makes the vectors of new items whose text no candidate of their
 // call proposed: second versions of an old statement, edits. It runs after the
-// commit, since a model is never asked within one; a failure leaves the items
-// to the word branch.
-func (m *MemoryLayer) embedItems(ctx context.Context, p memory.Partition, items []memory.Item) error {
+// commit, since a model is never asked within one; a failure, which it logs and
+// reports, leaves the items to the word branch.
+func (m *MemoryLayer) embedItems(ctx context.Context, p memory.Partition, items []memory.Item) (ok bool) {
 	if len(items) == 0 {
-		return nil
+		return true
 	}
 	texts := make([]string, len(items))
 	for i, item := range items {
@@ -68,15 +68,18 @@ func (m *MemoryLayer) embedItems(ctx context.Context, p memory.Partition, items 
 	}
 	model := m.embedder.Model()
 	vectors, err := m.embedder.Embed(ctx, texts)
+	if err == nil && len(vectors) == len(texts) {
+		err = m.store.Update(ctx, p, func(tx storage.Tx) error {
+			w := &batch{partition: p.ID(), change: tx.Head().Change, found: proposal{model: model}}
+			for i, item := range items {
+				w.embed(memory.OwnerItem, item.ID, vectors[i])
+			}
+			return tx.PutEmbeddings(ctx, w.embeddings)
+		})
+	}
 	if err != nil || len(vectors) != len(texts) {
 		m.logger.WarnContext(ctx, "embedding failed", "model", model, "texts", len(texts), "error", err)
-		return nil
+		return false
 	}
-	return m.store.Update(ctx, p, func(tx storage.Tx) error {
-		w := &batch{partition: p.ID(), change: tx.Head().Change, found: proposal{model: model}}
-		for i, item := range items {
-			w.embed(memory.OwnerItem, item.ID, vectors[i])
-		}
-		return tx.PutEmbeddings(ctx, w.embeddings)
-	})
+	return true
 }

@@ -89,9 +89,9 @@ func (w *batch) createOpen(tx storage.Tx, c *claim) storage.ItemRecord {
 	item := c.item
 	item.Root, item.Decision = item.ID, c.decision
 	item.Seq, item.Change, item.RecordedAt = tx.NextSeq(1), w.change, w.now
-	w.addItem(item)
-	state := memory.State{ItemID: item.ID, N: 1, Status: memory.StatusActive, Valid: item.Stated,
-		Reason: reconcile.ReasonNewFact, SystemFrom: w.now, Decision: c.decision}
+	w.items = append(w.items, item)
+	state := memory.State{ItemID: item.ID, Status: memory.StatusActive, Valid: item.Stated,
+		Reason: reconcile.ReasonNewFact, Decision: c.decision}
 	if !item.Stated.To.IsZero() && !item.Stated.To.After(w.now) {
 		state.Status = memory.StatusEnded
 	}

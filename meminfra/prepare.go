@@ -3,8 +3,10 @@ package meminfra
 import (
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/meminfra/memory-layer/meminfra/memory"
@@ -101,10 +103,21 @@ func (m *MemoryLayer) episode(req AddRequest, msg Message, now time.Time, positi
 		Salt:           newSalt(),
 	}
 	if e.MessageID == "" {
-		e.MessageID = e.ID
+		e.MessageID = madeID(req.IdempotencyKey, position, e.ID)
 	}
 	setSent(&e, msg.SentAt, now, position)
 	return e, checkTime(msg.SentAt)
+}
+
+// madeID is the id of a message that came without one: its episode's, or under
+// an idempotency key one made from it, so that a repeated call is recognised
+// even if the first one was stored and did not get as far as its key.
+func madeID(key string, position int, episodeID string) string {
+	if key == "" {
+		return episodeID
+	}
+	sum := sha256.Sum256([]byte(strconv.Itoa(position) + "/" + key))
+	return hex.EncodeToString(sum[:16])
 }
 
 func setSent(e *memory.Episode, sentAt, now time.Time, position int) {

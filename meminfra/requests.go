@@ -10,7 +10,8 @@ import (
 // Message is one turn of a conversation as the caller has it.
 type Message struct {
 	// ID is the caller's id of the message, unique in its conversation; ""
-	// makes a fresh one, and then adding the message again adds it twice.
+	// makes a fresh one, and then adding the message again adds it twice, unless
+	// the call has an idempotency key.
 	ID string
 	// Role is who speaks; "" means user.
 	Role memory.Role

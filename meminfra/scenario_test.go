@@ -16,6 +16,7 @@ import (
 	"github.com/meminfra/memory-layer/meminfra"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/memtest"
+	"github.com/meminfra/memory-layer/meminfra/retrieve"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
 
@@ -41,7 +42,7 @@ type scenario struct {
 	clock *memtest.Clock
 	user  string
 	last  *meminfra.AddResult
-	texts map[string]string // item id -> rendering, for superseded items
+	done  *meminfra.CurateResult // of the last curate, nil if an add came after
 }
 
 func runScenario(t *testing.T, store storage.Store, file string) {
@@ -50,7 +51,7 @@ func runScenario(t *testing.T, store storage.Store, file string) {
 		t.Fatal(err)
 	}
 	clock := testClock()
-	s := &scenario{t: t, clock: clock, user: t.Name(), texts: map[string]string{}}
+	s := &scenario{t: t, clock: clock, user: t.Name()}
 	s.ml = newLayer(t, store, func(o *meminfra.Options) {
 		o.Now, o.NewID = clock.Now, nil // scenarios share a database, so ids must differ
 	})
@@ -79,6 +80,9 @@ func (s *scenario) do(verb, args, body string) (got string, expects bool) {
 	switch verb {
 	case "add":
 		s.add(args, body)
+		return "", false
+	case "edit", "retract", "restore":
+		s.curate(verb, args, body)
 		return "", false
 	case "clock":
 		s.clock.Set(s.time(args))
@@ -129,7 +133,42 @@ func (s *scenario) add(args, body string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.last = res
+	s.last, s.done = res, nil
+}
+
+// curate edits (to the body's text), retracts or restores the newest item that
+// reads so, whatever its status.
+func (s *scenario) curate(verb, fact, body string) {
+	ctx, id, c := s.t.Context(), s.find(fact), s.ml.Curate()
+	var err error
+	switch verb {
+	case "edit":
+		s.done, err = c.Edit(ctx, meminfra.EditRequest{UserID: s.user, ID: id, Text: strings.TrimSpace(body)})
+	case "retract":
+		s.done, err = c.Retract(ctx, meminfra.RetractRequest{UserID: s.user, ID: id})
+	case "restore":
+		s.done, err = c.Restore(ctx, meminfra.RestoreRequest{UserID: s.user, ID: id})
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *scenario) find(fact string) string {
+	for _, history := range []retrieve.History{retrieve.HistoryExclude, retrieve.HistoryAll} {
+		res, err := s.ml.List(s.t.Context(), meminfra.ListRequest{UserID: s.user, Limit: 1000,
+			Filters: meminfra.Filters{History: history}})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for _, r := range res.Records {
+			if render(r) == fact {
+				return r.ID
+			}
+		}
+	}
+	s.t.Fatalf("no item reads %q", fact)
+	return ""
 }
 
 func setSpeaker(msg *meminfra.Message, who string) {
@@ -145,7 +184,11 @@ func setSpeaker(msg *meminfra.Message, who string) {
 // actions renders the last add: "ACTION fact reason [closes fact]" and rejections.
 func (s *scenario) actions() string {
 	var b strings.Builder
-	for _, a := range s.last.Actions {
+	taken := s.last.Actions
+	if s.done != nil {
+		taken = []meminfra.ActionTaken{s.done.ActionTaken}
+	}
+	for _, a := range taken {
 		fmt.Fprintf(&b, "%s %s %s", a.Action, s.fact(a.ItemID), a.Reason)
 		if a.SupersededID != "" {
 			fmt.Fprintf(&b, " closes %s", s.fact(a.SupersededID))
@@ -227,7 +270,7 @@ func (s *scenario) current(args string) string {
 // history lists every version of a predicate: "fact status from..to authority".
 func (s *scenario) history(args string) string {
 	subject, predicate, ok := strings.Cut(args, " ")
-	f := meminfra.Filters{History: "include", Predicate: args}
+	f := meminfra.Filters{History: retrieve.HistoryAll, Predicate: args}
 	if ok {
 		f.SubjectName, f.Predicate = subject, predicate
 	}

@@ -50,9 +50,9 @@ func (a *admission) checkWords(reg *predicates.Registry) error {
 		return fmt.Errorf("%w: unknown memory_type %.32q: want semantic or episodic", ErrFilter, a.MemoryType)
 	}
 	switch a.History {
-	case HistoryDefault, HistoryInclude, HistoryExclude:
+	case HistoryDefault, HistoryInclude, HistoryExclude, HistoryAll:
 	default:
-		return fmt.Errorf("%w: unknown history %.32q: want include or exclude", ErrFilter, string(a.History))
+		return fmt.Errorf("%w: unknown history %.32q: want include, exclude or all", ErrFilter, string(a.History))
 	}
 	if a.Predicate != "" {
 		if name, ok := reg.Canonical(a.Predicate); ok {
@@ -132,6 +132,9 @@ func (a *admission) timely(r *index.Attr, mode History) bool {
 		return false
 	}
 	status := memory.Status(state.Status)
+	if mode == HistoryAll && a.ValidAt.IsZero() {
+		return true
+	}
 	if status == memory.StatusWithdrawn {
 		return false
 	}

@@ -20,11 +20,13 @@ var ErrFilter = errors.New("invalid filter")
 type History string
 
 // The history modes. The zero value lets the question decide: current ones,
-// unless the inferred intent is historical.
+// unless the inferred intent is historical. Include adds versions that are no
+// longer current; all adds those that their owner withdrew.
 const (
 	HistoryDefault History = ""
 	HistoryInclude History = "include"
 	HistoryExclude History = "exclude"
+	HistoryAll     History = "all"
 )
 
 // Filters are the caller's hard constraints, all of them, in every branch.
