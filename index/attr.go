@@ -60,6 +60,8 @@ type Attr struct {
 	RecordedAt time.Time
 	ExpiresAt  time.Time
 	States     []State // of items, oldest first; none for episodes
+	// DerivedFrom names the items that this one was made of.
+	DerivedFrom []string
 
 	SubjectType string
 	SubjectName string
@@ -89,6 +91,9 @@ func (a *Attr) bytes() int64 {
 		a.Predicate, a.Value, a.ValueID, a.FactKey, a.Role, a.Speaker, a.ConversationID, a.SessionID, a.MessageID,
 	} {
 		n += len(s)
+	}
+	for _, id := range a.DerivedFrom {
+		n += int(unsafe.Sizeof(id)) + len(id)
 	}
 	for k, v := range a.Metadata {
 		n += len(k) + valueBytes(v)

@@ -113,3 +113,11 @@ func Unit(dst, vec []float32) error {
 	}
 	return nil
 }
+
+// Preparer is a VectorEngine that gets faster by work that may be done beside
+// searches. Prepare does up to n vectors' worth of it and returns for how many
+// vectors it is left to do. A write needs the engine for itself all the same.
+type Preparer interface {
+	VectorEngine
+	Prepare(n int) (left int)
+}

@@ -62,8 +62,11 @@ func (m *MemoryLayer) get(ctx context.Context, partition, id string) (*Record, e
 		return nil, err
 	}
 	if len(items) == 1 {
-		r := retrieve.ItemRecord(&items[0], time.Time{})
-		return &r, nil
+		shown, err := m.retriever.Show(ctx, partition, items, time.Time{})
+		if err != nil {
+			return nil, err
+		}
+		return &shown[0], nil
 	}
 	episodes, err := m.store.Episodes(ctx, partition, []string{id})
 	if err != nil {
@@ -139,9 +142,13 @@ func (m *MemoryLayer) History(ctx context.Context, req HistoryRequest) (*History
 	if err != nil {
 		return nil, fmt.Errorf("history: %w", err)
 	}
+	shown, err := m.retriever.Show(ctx, partition, line, time.Time{})
+	if err != nil {
+		return nil, fmt.Errorf("history: %w", err)
+	}
 	out := &HistoryResult{Versions: make([]Version, len(line))}
 	for i := range line {
-		out.Versions[i] = version(&line[i], actions)
+		out.Versions[i] = Version{Record: shown[i], Stages: stages(&line[i], actions)}
 	}
 	sort.SliceStable(out.Versions, func(i, j int) bool {
 		return startOf(out.Versions[i]).Before(startOf(out.Versions[j]))
@@ -180,10 +187,11 @@ func (m *MemoryLayer) actions(ctx context.Context, partition string, line []stor
 	return byID, nil
 }
 
-func version(r *storage.ItemRecord, decisions map[string]memory.Decision) Version {
-	v := Version{Record: retrieve.ItemRecord(r, time.Time{}), Stages: make([]Stage, len(r.States))}
+// stages shows what was believed of an item, and the decisions behind it.
+func stages(r *storage.ItemRecord, decisions map[string]memory.Decision) []Stage {
+	list := make([]Stage, len(r.States))
 	for i, s := range r.States {
-		v.Stages[i] = Stage{
+		list[i] = Stage{
 			Status:    s.Status,
 			ValidFrom: optional(s.Valid.From),
 			ValidTo:   optional(s.Valid.To),
@@ -194,7 +202,33 @@ func version(r *storage.ItemRecord, decisions map[string]memory.Decision) Versio
 			ClosedBy:  s.Cause,
 		}
 	}
-	return v
+	return list
+}
+
+// StaleRequest asks for the derived items of a user whose sources no longer count.
+type StaleRequest struct {
+	UserID string
+}
+
+// StaleResult lists them, newest first, each with its causes.
+type StaleResult struct {
+	Records []Record `json:"items"`
+}
+
+// Stale returns the user's current items that were made of others of which one
+// was superseded, ended or withdrawn since, or is stale itself. They are shown
+// and flagged, never dropped: whether they still hold is for a person or a
+// model to say. Errors: ErrNoUser, ErrClosed.
+func (m *MemoryLayer) Stale(ctx context.Context, req StaleRequest) (*StaleResult, error) {
+	partition, err := m.partitionOf(req.UserID)
+	if err != nil {
+		return nil, fmt.Errorf("stale: %w", err)
+	}
+	list, err := m.retriever.Stale(ctx, partition)
+	if err != nil {
+		return nil, fmt.Errorf("stale: %w", err)
+	}
+	return &StaleResult{Records: list}, nil
 }
 
 func optional(t time.Time) *time.Time {

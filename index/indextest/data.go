@@ -6,31 +6,76 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
 
 	"github.com/meminfra/memory-layer/index"
 )
 
-// Clustered returns n unit vectors in clumps, as embeddings of real texts lie:
-// random ones are so far apart that any search looks good. Equal arguments give
-// equal vectors.
+// Clustered returns n unit vectors that lie as embeddings of real texts do: 600
+// topics of very different sizes in 40 groups, each spread mostly along 24
+// directions of its own. Random vectors are so far apart that any search looks
+// good, or so alike that none can. Equal arguments give equal vectors; topics
+// depend on dim alone, so vectors of another seed are queries from the same
+// mixture. Source: deps-lab A.
 func Clustered(n, dim int, seed uint64) [][]float32 {
 	rng := rand.New(rand.NewPCG(seed, 17))
-	const topics, spread = 40, 0.7
-	centres := rand.New(rand.NewPCG(uint64(dim), 18)) // the same for every seed
-	topic := make([][]float32, topics)
-	for i := range topic {
-		topic[i] = gauss(centres, dim)
-	}
+	zipf := rand.NewZipf(rng, 1.2, 20, topics-1)
+	block := make([]float32, n*dim)
 	out := make([][]float32, n)
 	for i := range out {
-		v := gauss(rng, dim)
-		for j, c := range topic[rng.IntN(topics)] {
-			v[j] = c + spread*v[j]
-		}
-		normalise(v)
-		out[i] = v
+		out[i] = block[i*dim : (i+1)*dim : (i+1)*dim]
+		topicOf(dim, int(zipf.Uint64())).draw(rng, out[i])
 	}
 	return out
+}
+
+const (
+	groups     = 40
+	topics     = 600
+	directions = 24
+)
+
+// topic is a centre and the directions in which its vectors differ.
+type topic struct {
+	centre []float32
+	axes   [directions][]float32
+}
+
+type topicKey struct{ dim, n int }
+
+var madeTopics sync.Map // topicKey -> *topic
+
+func topicOf(dim, n int) *topic {
+	key := topicKey{dim, n}
+	if t, ok := madeTopics.Load(key); ok {
+		return t.(*topic)
+	}
+	group := gauss(rand.New(rand.NewPCG(uint64(dim), uint64(n%groups))), dim)
+	rng := rand.New(rand.NewPCG(uint64(dim), uint64(groups+n)))
+	t := &topic{centre: gauss(rng, dim)}
+	for i, g := range group {
+		t.centre[i] = (t.centre[i] + g) * float32(math.Sqrt2/2)
+	}
+	for i := range t.axes {
+		t.axes[i] = gauss(rng, dim)
+	}
+	madeTopics.Store(key, t)
+	return t
+}
+
+// draw fills v with a unit vector of the topic.
+func (t *topic) draw(rng *rand.Rand, v []float32) {
+	const spread, noise = 0.6, 0.3 // lengths, the centre's being 1
+	for i, c := range t.centre {
+		v[i] = c + noise*float32(rng.NormFloat64())
+	}
+	for _, axis := range t.axes {
+		c := float32(rng.NormFloat64() * spread / math.Sqrt(directions))
+		for i, a := range axis {
+			v[i] += c * a
+		}
+	}
+	normalise(v)
 }
 
 func gauss(rng *rand.Rand, dim int) []float32 {

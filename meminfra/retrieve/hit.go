@@ -22,6 +22,9 @@ type Record struct {
 	ValidFrom *time.Time       `json:"valid_from"` // nil: unknown
 	ValidTo   *time.Time       `json:"valid_to"`   // nil: open
 	Evidence  []EvidenceRef    `json:"evidence"`
+	// Stale says which of the items it was made of no longer count; only
+	// there for items derived from others.
+	Stale []StaleCause `json:"stale,omitempty"`
 
 	// What a program may want besides; not part of the search document.
 	Subject        memory.Subject  `json:"-"`
@@ -33,7 +36,8 @@ type Record struct {
 	Seq            int64           `json:"-"`
 	Supersedes     string          `json:"-"`
 	Metadata       memory.Metadata `json:"-"`
-	Conflicts      []string        `json:"-"` // ids of the items it contradicts
+	Conflicts      []string        `json:"-"` // ids of the items that it contradicts now
+	DerivedFrom    []string        `json:"-"` // ids of the items that it was made of
 }
 
 // EvidenceRef points at the words that support a record.
@@ -41,6 +45,13 @@ type EvidenceRef struct {
 	EpisodeID string `json:"episode_id"`
 	MessageID string `json:"message_id"`
 	Quote     string `json:"quote"`
+}
+
+// StaleCause is a source that no longer counts, and what became of it: its
+// status, or "stale" if it is itself made of something that no longer counts.
+type StaleCause struct {
+	ItemID string `json:"item_id"`
+	Status string `json:"status"`
 }
 
 // Rank is a place from 1; 0 means not in that branch and is null in JSON.
@@ -84,8 +95,9 @@ func (h Hit) MarshalJSON() ([]byte, error) {
 		ValidFrom *time.Time       `json:"valid_from"`
 		ValidTo   *time.Time       `json:"valid_to"`
 		Evidence  []EvidenceRef    `json:"evidence"`
+		Stale     []StaleCause     `json:"stale,omitempty"`
 	}{h.ID, h.Kind, h.Text, h.Score, h.Ranks, h.Authority, h.Status, h.Predicate,
-		h.Value, h.ValidFrom, h.ValidTo, h.Evidence})
+		h.Value, h.ValidFrom, h.ValidTo, h.Evidence, h.Stale})
 }
 
 // Result is the outcome of a search.

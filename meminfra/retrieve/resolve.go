@@ -2,7 +2,6 @@ package retrieve
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/meminfra/memory-layer/index"
@@ -33,9 +32,13 @@ func (r *Retriever) resolve(ctx context.Context, partition string, keys []index.
 		if err != nil {
 			return nil, err
 		}
+		shown, err := r.Show(ctx, partition, list, at)
+		if err != nil {
+			return nil, err
+		}
 		for i := range list {
 			a := itemAttr(&list[i].Item, list[i].States)
-			out[a.Key] = resolved{ItemRecord(&list[i], at), a, evidenceEpisodes(list[i].Evidence)}
+			out[a.Key] = resolved{shown[i], a, evidenceEpisodes(list[i].Evidence)}
 		}
 	}
 	if len(episodes) > 0 {
@@ -59,9 +62,9 @@ func evidenceEpisodes(list []storage.EvidenceRecord) []string {
 	return ids
 }
 
-// ItemRecord shows an item as it was believed at a moment of system time; the
+// itemRecord shows an item as it was believed at a moment of system time; the
 // zero time asks for the present belief.
-func ItemRecord(r *storage.ItemRecord, knownAt time.Time) Record {
+func itemRecord(r *storage.ItemRecord, knownAt time.Time) Record {
 	state := r.Present()
 	for _, s := range r.States {
 		if !knownAt.IsZero() && s.KnownAt(knownAt) {
@@ -69,24 +72,24 @@ func ItemRecord(r *storage.ItemRecord, knownAt time.Time) Record {
 		}
 	}
 	out := Record{
-		ID:         r.ID,
-		Kind:       r.Kind,
-		Text:       r.Text,
-		Authority:  r.Authority,
-		Status:     state.Status,
-		Predicate:  r.Predicate,
-		Value:      r.Value,
-		ValidFrom:  optional(state.Valid.From),
-		ValidTo:    optional(state.Valid.To),
-		Evidence:   make([]EvidenceRef, len(r.Evidence)),
-		Subject:    r.Subject,
-		Polarity:   r.Polarity,
-		EventAt:    r.Stated.From,
-		RecordedAt: r.RecordedAt,
-		Seq:        r.Seq,
-		Supersedes: r.Supersedes,
-		Metadata:   r.Metadata,
-		Conflicts:  otherSides(r),
+		ID:          r.ID,
+		Kind:        r.Kind,
+		Text:        r.Text,
+		Authority:   r.Authority,
+		Status:      state.Status,
+		Predicate:   r.Predicate,
+		Value:       r.Value,
+		ValidFrom:   optional(state.Valid.From),
+		ValidTo:     optional(state.Valid.To),
+		Evidence:    make([]EvidenceRef, len(r.Evidence)),
+		Subject:     r.Subject,
+		Polarity:    r.Polarity,
+		EventAt:     r.Stated.From,
+		RecordedAt:  r.RecordedAt,
+		Seq:         r.Seq,
+		Supersedes:  r.Supersedes,
+		Metadata:    r.Metadata,
+		DerivedFrom: r.DerivedFrom,
 	}
 	for i, e := range r.Evidence {
 		out.Evidence[i] = EvidenceRef{EpisodeID: e.EpisodeID, MessageID: e.MessageID, Quote: e.Quote}
@@ -95,21 +98,6 @@ func ItemRecord(r *storage.ItemRecord, knownAt time.Time) Record {
 		}
 	}
 	return out
-}
-
-// otherSides lists the items that this one is in conflict with, each once.
-func otherSides(r *storage.ItemRecord) []string {
-	var ids []string
-	for _, c := range r.Conflicts {
-		other := c.OtherID
-		if other == r.ID {
-			other = c.ItemID
-		}
-		if !slices.Contains(ids, other) {
-			ids = append(ids, other)
-		}
-	}
-	return ids
 }
 
 // EpisodeRecord shows an episode: it is its own evidence.

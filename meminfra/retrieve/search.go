@@ -215,33 +215,45 @@ func rowsOf(hits []index.Hit) []int {
 }
 
 // resolveHits reads the best candidates from SQL, checks them again, folds
-// episodes into the items they support, and cuts to the limit.
+// episodes into the items they support, and cuts to the limit. It reads on
+// while folding leaves room, so that a sentence said often costs no other hit.
 func (s *search) resolveHits(ctx context.Context, ranked []candidate) ([]Hit, error) {
-	ranked = ranked[:min(len(ranked), s.limit*resolveSpread)]
-	keys := make([]index.Key, len(ranked))
-	for i, c := range ranked {
-		keys[i] = c.key
-	}
-	rows, err := s.resolve(ctx, s.query.Partition, keys, s.adm.KnownAt)
-	if err != nil {
-		return nil, err
-	}
-	hits := make([]Hit, 0, s.limit)
+	hits := make([]Hit, 0, min(s.limit, len(ranked)))
 	folded := map[string]bool{} // episodes that a better hit quotes
-	for _, c := range ranked {
-		row, ok := rows[c.key]
-		if len(hits) == s.limit {
-			break
+	for len(ranked) > 0 && len(hits) < s.limit {
+		n := min(len(ranked), s.limit*resolveSpread)
+		batch := ranked[:n]
+		ranked = ranked[n:]
+		rows, err := s.resolve(ctx, s.query.Partition, keysOf(batch, folded), s.adm.KnownAt)
+		if err != nil {
+			return nil, err
 		}
-		if !ok || folded[c.key.ID] || !s.visible(&row.attr, c) {
-			continue
+		for _, c := range batch {
+			row, ok := rows[c.key]
+			if len(hits) == s.limit {
+				break
+			}
+			if !ok || folded[c.key.ID] || !s.visible(&row.attr, c) {
+				continue
+			}
+			for _, id := range row.episodes {
+				folded[id] = true
+			}
+			hits = append(hits, Hit{Record: row.Record, Score: c.score, Ranks: c.ranks})
 		}
-		for _, id := range row.episodes {
-			folded[id] = true
-		}
-		hits = append(hits, Hit{Record: row.Record, Score: c.score, Ranks: c.ranks})
 	}
 	return hits, nil
+}
+
+// keysOf are the keys of candidates that are not folded yet.
+func keysOf(list []candidate, folded map[string]bool) []index.Key {
+	keys := make([]index.Key, 0, len(list))
+	for _, c := range list {
+		if !folded[c.key.ID] {
+			keys = append(keys, c.key)
+		}
+	}
+	return keys
 }
 
 // visible re-checks a row as SQL has it now. A row that only the structured

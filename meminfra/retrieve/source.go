@@ -113,6 +113,7 @@ func itemAttr(i *memory.Item, states []memory.State) index.Attr {
 		Importance:  i.Importance,
 		Confidence:  i.Confidence,
 		Metadata:    i.Metadata,
+		DerivedFrom: i.DerivedFrom,
 	}
 	for n, s := range states {
 		a.States[n] = index.State{Status: string(s.Status), From: s.Valid.From, To: s.Valid.To,

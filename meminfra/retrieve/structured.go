@@ -3,6 +3,7 @@ package retrieve
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/meminfra/memory-layer/index"
 	"github.com/meminfra/memory-layer/intent"
@@ -37,19 +38,14 @@ func (s *search) structuredAdmits(a *index.Attr) bool {
 	return s.intent.Scope == intent.Any || !s.adm.timely(a, HistoryExclude)
 }
 
+// aboutIntent reports whether the row is about the subject, predicate, category
+// and value asked for.
 func (s *search) aboutIntent(a *index.Attr) bool {
 	i := s.intent
-	if a.Predicate != i.Predicate {
+	if a.Predicate != i.Predicate || !isSubject(a, i.Subject) {
 		return false
 	}
-	if i.Subject == "" {
-		if a.SubjectType == memory.UserSubject.Type && a.SubjectName != "" {
-			return false
-		}
-		if a.SubjectType == "person" {
-			return false
-		}
-	} else if a.SubjectName != memory.FoldName(i.Subject) {
+	if i.Category != "" && !strings.HasPrefix(a.ValueID, i.Category+":") {
 		return false
 	}
 	if i.Value == "" {
@@ -57,6 +53,15 @@ func (s *search) aboutIntent(a *index.Attr) bool {
 	}
 	_, id, ok := s.Registry.Value(i.Predicate, i.Value)
 	return ok && id == a.ValueID
+}
+
+// isSubject reports whether the row is about the one named; "" is the user, and
+// things of his (a project) whose name the question leaves out.
+func isSubject(a *index.Attr, name string) bool {
+	if name == "" {
+		return a.SubjectType != "person"
+	}
+	return a.SubjectName == memory.FoldName(name)
 }
 
 // byCurrency puts what is current first, then stronger authority, importance,

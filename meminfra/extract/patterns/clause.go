@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meminfra/memory-layer/meminfra/extract"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 )
 
@@ -93,6 +92,8 @@ func (r *reader) skipLeads(ts []token, i int) int {
 	for i < len(ts) {
 		t := ts[i]
 		switch {
+		case t.text == "as" && r.timePrefix(ts, i) > 0: // "as of today"
+			i += r.timePrefix(ts, i)
 		case t.mark && !t.quoted, leads[t.text]:
 			i++
 		case t.text == "i" || t.text == "my":
@@ -295,129 +296,24 @@ func (r *reader) continued(c *clause, i int, prev *clause) bool {
 	if r.verbForm(c, i, who) {
 		return true
 	}
-	if g := prev.group; prev.form.lemma == "be" && prev.form.before[0].word == "i" && ts[i-1].text != "but" {
-		g.next, g.verb, g.negated, g.lemmas = i, 0, false, []reading{{"be", base}}
+	return prev.form.before[0].word == "i" && ts[i-1].text != "but" && r.sameVerb(c, i, prev)
+}
+
+// sameVerb reads on with the verb of the clause before: "I'm vegan and allergic
+// to nuts"; and, for known values only, "I use React and Postgres".
+func (r *reader) sameVerb(c *clause, i int, prev *clause) bool {
+	g := prev.group
+	g.next, g.verb = i, 0
+	if prev.form.lemma == "be" {
+		g.negated, g.lemmas = false, []reading{{"be", base}}
 		return r.matchGroup(c, g)
 	}
-	return false
+	last := prev.form.after[len(prev.form.after)-1]
+	return last.must == "known" && r.matchGroup(c, g) && c.form.after[0].must == "known"
 }
 
 // breaks are words after which a verb may belong to somebody else.
 var breaks = set("who which that where he she they we you it his her their i my when while what")
-
-// accept decides whether a matched clause is a statement at all.
-func (r *reader) accept(s sentence, c *clause) bool {
-	ts := s.tokens
-	stop := c.end
-	for stop < len(ts) && !ts[stop].mark && ts[stop].text != "and" && ts[stop].text != "but" && ts[stop].text != "so" {
-		stop++
-	}
-	if anyIn(ts[c.from:stop], doubtful) {
-		return false
-	}
-	if s.question && !thenAsks(ts[min(c.end, len(ts)):]) {
-		return false
-	}
-	if disowned(ts[c.end:]) {
-		return false
-	}
-	if c.end < len(ts) && ts[c.end].text == "or" || anyIn(ts[c.end:stop], set("only")) {
-		return false
-	}
-	if anyIn(ts[c.end:stop], set("than")) && !anyIn(ts[c.end:stop], set("rather")) {
-		return false
-	}
-	if (c.group.negated || c.group.ended) && anyIn(ts[c.end:stop], weakened) {
-		return false
-	}
-	return true
-}
-
-// disowned reports that the words after a value take it back: "I hate Mondays,
-// said Garfield", "I know Swift, she is in my class".
-func disowned(ts []token) bool {
-	if len(ts) > 0 && ts[0].mark {
-		ts = ts[1:]
-	}
-	if len(ts) == 1 {
-		return ts[0].text == "not"
-	}
-	return len(ts) > 1 && (set("said says she he")[ts[0].text] || startsWith(ts, "as they say") || startsWith(ts, "or so") || startsWith(ts, "but never"))
-}
-
-// emit turns a matched clause into candidates.
-func (r *reader) emit(c *clause) {
-	out, ok := r.outcome(c)
-	if !ok {
-		return
-	}
-	quote, start := r.quote(c.ts, c.from, r.quoteEnd(c))
-	base := extract.Candidate{
-		Text: quote, Subject: c.subject, Confidence: Confidence, Importance: 0.5,
-		EpisodeID: r.m.Episode.ID, Quote: quote, Start: start,
-		Polarity: out.polarity, Stated: out.stated, Past: out.past, Vague: out.vague,
-	}
-	p := c.form.predicate
-	category := ""
-	for _, s := range c.slots {
-		switch s.name {
-		case "subject":
-			base.Subject = memory.Subject{Type: "project", Name: memory.FoldName(r.text(c.ts, s.values[0][0], s.values[0][1]))}
-		case "category":
-			if generic[c.ts[s.values[0][1]-1].text] || set("part moment line memory way kind")[c.ts[s.values[0][1]-1].text] {
-				return
-			}
-			category = r.text(c.ts, s.values[0][0], s.values[0][1]) + ": "
-		}
-	}
-	for _, s := range c.slots {
-		for _, v := range s.values {
-			text := category + r.text(c.ts, v[0], v[1])
-			switch s.name {
-			case "value":
-				r.add(base, p.Name, text)
-			case "old":
-				if p.Cardinality == "multi" && out.polarity == memory.Positive {
-					old := base
-					old.Polarity = memory.Negative
-					r.add(old, p.Name, text)
-				}
-			case "subject", "category", "_":
-			default:
-				r.add(base, s.name, text)
-			}
-		}
-	}
-}
-
-// add keeps a candidate whose value the registry accepts.
-func (r *reader) add(c extract.Candidate, predicate, value string) {
-	p, ok := r.e.reg.Lookup(predicate)
-	if !ok {
-		return
-	}
-	shown, _, ok := r.e.reg.Value(predicate, value)
-	if !ok {
-		return
-	}
-	c.Predicate, c.Kind = p.Name, memory.Kind(p.Kind)
-	c.Value = strings.TrimSpace(shown)
-	r.found = append(r.found, c)
-}
-
-// quoteEnd is the end of the clause: up to the next mark or conjunction that
-// begins another clause, closing words of time included.
-func (r *reader) quoteEnd(c *clause) int {
-	i := c.end
-	for i < len(c.ts) {
-		t := c.ts[i]
-		if t.mark && !strings.Contains("%'\"()", t.text) || conjunctions[t.text] && !r.timeHere(c.ts, i) {
-			break
-		}
-		i++
-	}
-	return i
-}
 
 // leadPhrase is the length of the lead phrase at the front of ts, 0 for none.
 func leadPhrase(ts []token) int {

@@ -115,7 +115,7 @@ func (x *formIndex) add(f *form) error {
 		return fmt.Errorf("no {value} after the verb")
 	}
 	for _, p := range slices.Concat(f.before, f.after) {
-		if p.slot != "" && !constraints[p.must] {
+		if p.slot != "" && !hasShape(p.must) {
 			return fmt.Errorf("no slot constraint %q", p.must)
 		}
 	}
@@ -164,4 +164,10 @@ func weigh(parts []part) int {
 		}
 	}
 	return n
+}
+
+// hasShape reports whether a slot constraint exists; none is one.
+func hasShape(must string) bool {
+	_, ok := shapes[must]
+	return ok || must == ""
 }

@@ -1,6 +1,9 @@
 package patterns
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 var greetings = set("hi hello hey hiya howdy greetings hallo")
 
@@ -39,37 +42,29 @@ var scenes = set(`translate rewrite proofread rephrase paraphrase summarize summ
 var written = set("story poem letter email bio dialogue dialog song essay script cover scene blog tweet speech monologue joke sentence sentences paragraph")
 
 // setsScene reports a sentence after which "I" may be anybody: "Translate this",
-// "Act as a pirate", "Write a story where ...".
+// "Act as a pirate", "Write a story where ...", "In the novel, ...".
 func setsScene(ts []token) bool {
-	if startsWith(ts, "you are a") || startsWith(ts, "you are an") || startsWith(ts, "you 're a") {
-		return true
-	}
-	i := 0
-	for i < len(ts) && (ts[i].mark || politeness[ts[i].text]) {
-		i++
-	}
-	if i >= len(ts) {
-		return false
-	}
-	w := ts[i].text
-	switch {
-	case scenes[w]:
-		return true
-	case w == "act" && nextIs(ts, i, "as"), w == "let" && nextIs(ts, i, "'s"),
-		w == "lets" && nextIs(ts, i, "say"), w == "fix" && nextIs(ts, i, "the"), w == "what" && nextIs(ts, i, "if"):
-		return w != "let" || i+2 < len(ts) && set("say imagine pretend suppose assume")[ts[i+2].text]
-	case w == "write" || w == "draft" || w == "compose" || w == "generate" || w == "create":
-		for _, t := range ts[i:] {
-			if written[t.text] {
-				return true
-			}
+	for _, opening := range []string{"you are a", "you are an", "you 're a", "you 're an", "once upon"} {
+		if startsWith(ts, opening) {
+			return true
 		}
-	case w == "in" && i+2 < len(ts) && set("my the this a")[ts[i+1].text]:
-		return set("dream dreams novel story game book film movie play simulation")[ts[i+2].text]
-	case w == "once" && nextIs(ts, i, "upon"):
-		return true
 	}
-	return false
+	for len(ts) > 0 && (ts[0].mark || politeness[ts[0].text]) {
+		ts = ts[1:]
+	}
+	if len(ts) < 3 {
+		return len(ts) > 0 && scenes[ts[0].text]
+	}
+	w, next, third := ts[0].text, ts[1].text, ts[2].text
+	switch {
+	case scenes[w], w == "act" && next == "as", w == "fix" && next == "the", w == "what" && next == "if", w == "lets" && next == "say":
+		return true
+	case w == "let" && next == "'s":
+		return among(third, "say imagine pretend suppose assume")
+	case w == "in" && among(next, "my the this a"):
+		return among(third, "dream dreams novel story game book film movie play simulation")
+	}
+	return among(w, "write draft compose generate create") && anyIn(ts, written)
 }
 
 var politeness = set("please can could you would will now ok okay hey hi kindly just i want need to me help")
@@ -102,6 +97,21 @@ func startsWith(ts []token, words string) bool {
 		}
 	}
 	return true
+}
+
+// among reports whether w is one of the words of a list.
+func among(w, list string) bool {
+	for rest := list; rest != ""; {
+		var word string
+		if word, rest, _ = strings.Cut(rest, " "); word == w {
+			return true
+		}
+	}
+	return false
+}
+
+func anyAmong(ts []token, list string) bool {
+	return slices.ContainsFunc(ts, func(t token) bool { return !t.mark && among(t.text, list) })
 }
 
 func anyIn(ts []token, words map[string]bool) bool {

@@ -46,6 +46,9 @@ const ID = "patterns/1"
 // precision on the labelled sentences is above it.
 const Confidence = 0.9
 
+// Importance is the same for all: patterns cannot tell what matters.
+const Importance = 0.5
+
 // Extractor finds statements of a registry's forms. It is safe for use by
 // several goroutines.
 type Extractor struct {

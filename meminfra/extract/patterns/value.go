@@ -1,46 +1,7 @@
 package patterns
 
-// constraints are what a slot may demand of its value.
-var constraints = set(`known proper person apposition intro greeting org corp city zone date number age phone email drug
-	allergen activity leisure instrument subject school degree owned car new long after starts made thing topic job status`)
-
-func init() { constraints[""] = true }
-
 // maxValueWords bounds an open value; longer ones are clauses, not values.
 const maxValueWords = 5
-
-// stopWords end a value.
-var stopWords = set(`with for because since when while where which who whom that but so from although though however instead
-	over rather more than anymore now right currently too as well lol haha btw if unless and or & at in on to by
-	cause cuz until till after before during every these nowadays still again also already then only just
-	any twice once daily thrice weekly monthly
-	i we you he she they it my your lately recently today yesterday tomorrow is are was were 's has have had
-	though xd lmao please ok okay anyways anyway yeah yes`)
-
-// part of a value when inside it: "head of design", "Bank of America".
-var innerStops = map[string]map[string]bool{
-	"thing": set("for in of with on"),
-}
-
-// notValues are words that no value begins with: what they refer to is not said.
-var notValues = set(`no it this that these those them him her me us you something anything everything nothing someone anyone
-	everyone here there what how why when where who whatever whether to not so such one ones mine yours his hers my your his our their its
-	i we he she they myself yourself himself herself some any many much lots lot a-lot all both each either being doing having
-	too very really more most less another other same both always never because if and or just like about out up down off
-	away back ok okay sure ready sorry still again done gone`)
-
-// commonWords are lower-case words that follow "live in", "work at", "call me"
-// and name no place, company or person.
-var commonWords = set(`fear peace hope hell denial limbo squalor poverty sin harmony pain constant sync person bed town school
-	work home bulk advance general particular theory practice debt love exile isolation luxury comfort misery darkness silence
-	the a an later soon back now maybe when if crazy old anytime tomorrow tonight today first bus train car foot plane night
-	nights noon midnight dawn weekends weekend times least last all large random once full part heart least ease speed scale
-	being making it this that here there them him her you me us myself nothing something someone somebody everyone
-	house flat apartment city village countryside suburbs area place building basement dorm dump mess bubble box van tent
-	jail prison hospital heaven paradise style shape order color colour detail public private free freelance charity money fun
-	peanuts mud food lunch dinner breakfast church college university court sea front camp uni decaf plan silent dark light
-	later asap mom mum dad sir madam bro dude lazy stupid names dumb paranoid biased
-	overtime shifts remote remotely abroad alone hard late early full-time part-time minimum maximum`)
 
 // parts matches parts from token i on; the last slot runs to the end of its value.
 func (r *reader) parts(ts []token, list []part, i int) ([]filled, int, bool) {
@@ -91,33 +52,24 @@ func literalAt(ts []token, i int, word string) int {
 
 // slot reads one slot at token i: its values and the token after them.
 func (r *reader) slot(ts []token, p part, i int, last bool) ([][2]int, int, bool) {
-	name := p.slot
-	if name == "value" || name == "old" {
-		name = ""
-	}
-	if i < len(ts) && ts[i].text == "," && (p.must == "person" || p.must == "apposition") {
-		i++ // "my wife, Anna"
-	}
-	for i < len(ts) && (ts[i].text == "\"" || ts[i].text == "`" || ts[i].text == "'" || ts[i].text == "*" || ts[i].text == ":") {
-		i++
-	}
+	i = r.valueStart(ts, p.must, i)
 	if i >= len(ts) {
 		return nil, 0, false
 	}
-	if name != "" && name != "_" && name != "subject" && name != "category" {
+	if _, other := r.e.reg.Lookup(p.slot); other && p.slot != "value" && p.slot != "subject" && p.slot != "category" {
 		defer func(was string) { r.want = was }(r.want)
-		r.want = name
+		r.want = p.slot
 	}
 	end, ok := r.one(ts, p.must, i)
 	if !ok || p.slot == "_" && end-i > 4 {
 		return nil, 0, false
 	}
-	if p.must == "owned" || p.must == "new" {
-		for i+1 < end && set("a an the new brand used second-hand secondhand another")[ts[i].text] {
+	switch p.must {
+	case "owned", "new": // "a new red bicycle" is a red bicycle
+		for i+1 < end && among(ts[i].text, "a an the new brand used second-hand secondhand another") {
 			i++
 		}
-	}
-	if p.must == "after" {
+	case "after":
 		i-- // the word before belongs to the value
 	}
 	values := [][2]int{{i, end}}
@@ -127,10 +79,26 @@ func (r *reader) slot(ts []token, p part, i int, last bool) ([][2]int, int, bool
 	return values, end, true
 }
 
-// lists are the constraints under which a value may be a list.
-var lists = set("known person allergen activity drug topic thing subject instrument owned")
+// valueStart passes over what may stand before a value without being part of it.
+func (r *reader) valueStart(ts []token, must string, i int) int {
+	if i < len(ts) && ts[i].text == "," && (must == "person" || must == "apposition") {
+		i++ // "my wife, Anna"
+	}
+	for i < len(ts) && ts[i].mark && among(ts[i].text, "\" ` ' * :") {
+		i++
+	}
+	for must == "drug" && i+1 < len(ts) && (isNumber(ts[i].text) || doses[ts[i].text]) {
+		i++
+	}
+	return i
+}
 
-func init() { lists[""] = true }
+// doses may stand before a drug: "50 mg of sertraline".
+var doses = set("mg mcg g ml of tablet tablets pill pills a daily dose low small")
+
+// lists are the constraints under which a value may be a list.
+var lists = map[string]bool{"": true, "known": true, "person": true, "allergen": true, "activity": true, "drug": true,
+	"topic": true, "thing": true, "subject": true, "instrument": true, "owned": true}
 
 // more reads ", B and C" after a first value. A comma alone makes a list only
 // of values that are known, or with "and" before the last.
@@ -146,7 +114,7 @@ func (r *reader) more(ts []token, must string, values [][2]int, end int) ([][2]i
 		if joined {
 			i++
 		}
-		for i < len(ts) && set("a some bit little of also the")[ts[i].text] && must == "known" {
+		for i < len(ts) && among(ts[i].text, "a some bit little of also the") && must == "known" {
 			i++
 		}
 		if !comma && !joined || i >= len(ts) || ts[i].mark {
@@ -185,10 +153,10 @@ func (r *reader) bounded(ts []token, i int) bool {
 var owners = set("my your his her their our its you is are was were 's has had we he she they it")
 
 // phrase is the end of the words from i up to where a value ends.
-func (r *reader) phrase(ts []token, i int, inner map[string]bool) int {
+func (r *reader) phrase(ts []token, i int, inner string) int {
 	j := i
 	for j < len(ts) && !ts[j].mark {
-		if j > i && !inner[ts[j].text] && stopWords[ts[j].text] || j > i && r.timeHere(ts, j) {
+		if j > i && !among(ts[j].text, inner) && stopWords[ts[j].text] || j > i && r.timeHere(ts, j) {
 			break
 		}
 		if j == i && stopWords[ts[j].text] && !ts[j].capital {
@@ -217,7 +185,7 @@ func (r *reader) one(ts []token, must string, i int) (int, bool) {
 
 // open is any short noun phrase that says what it means.
 func (r *reader) open(ts []token, i int) (int, bool) {
-	end := r.phrase(ts, i, set("of"))
+	end := r.phrase(ts, i, "of")
 	if end == i || end-i > maxValueWords || notValues[ts[i].text] || anyIn(ts[i:end], pointers) {
 		return 0, false
 	}

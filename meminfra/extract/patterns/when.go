@@ -35,7 +35,7 @@ func (t times) begin() memory.Vague {
 // make one statement.
 func (r *reader) outcome(c *clause) (outcome, bool) {
 	g, a := c.group, c.form.aspect
-	anymore := anyIn(c.ts[c.end:min(len(c.ts), r.quoteEnd(c))], set("anymore more longer"))
+	anymore := anyAmong(c.ts[c.end:r.quoteEnd(c)], "anymore more longer")
 	switch {
 	case a == timeless:
 		return outcome{polarity: memory.Positive}, !g.negated && !g.ended
@@ -268,7 +268,7 @@ func (r *reader) collect(t *times, ts []token, d direction) {
 
 // spanEnd reads "to 2020" after "from 2018".
 func (r *reader) spanEnd(ts []token, i int, d direction) (memory.Vague, int) {
-	if i+1 >= len(ts) || !set("to until till and - through")[ts[i].text] {
+	if i+1 >= len(ts) || !among(ts[i].text, "to until till and - through") {
 		return memory.Vague{}, 0
 	}
 	v, n := r.longestTime(ts, i+1, d.ahead)
@@ -299,7 +299,7 @@ func (r *reader) timeAt(ts []token, i int, d direction) (kind string, v memory.V
 	if w == "as" && nextIs(ts, i, "of") {
 		skip = 2
 	}
-	for i+skip < len(ts) && set("about around over almost nearly roughly the past last more than")[ts[i+skip].text] && kind == "lasting" {
+	for i+skip < len(ts) && among(ts[i+skip].text, "about around over almost nearly roughly the past last more than") && kind == "lasting" {
 		skip++
 	}
 	if kind == "lasting" {

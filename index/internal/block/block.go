@@ -1,0 +1,271 @@
+// Package block keeps unit vectors side by side with their int8 codes, and finds
+// the nearest by looking at all of them. The vector engines share it.
+//
+// A vector v has the codes c and the scale s, with v = s*c + r. What the codes
+// leave out, r, is known by its length, the slack: it bounds how far a cosine
+// computed from codes can be off. So a search looks at the codes of all vectors
+// and at the few vectors that the bound cannot rule out, and still returns
+// exactly what looking at every vector would.
+package block
+
+import (
+	"math"
+
+	"github.com/meminfra/memory-layer/index"
+	"github.com/meminfra/memory-layer/index/internal/kernel"
+)
+
+// None is the slot of a row without vector, and the row of a dead slot.
+const None = -1
+
+// Block holds vectors in slots, one for each row. Searches may run together; a
+// write needs the block for itself.
+type Block struct {
+	dim    int
+	length int // of a vector in memory: dim padded
+	floats []float32
+	codes  []int8
+	scale  []float32
+	slack  []float32
+	rows   []int32 // slot -> row, None for a dead slot
+	slots  []int32 // row -> slot, None where the row has no vector
+	held   *index.Bitmap
+	live   int
+}
+
+// New returns an empty block for vectors of dim components; rows is a hint of
+// how many will come.
+func New(dim, rows int) *Block {
+	b := &Block{dim: dim, length: kernel.Pad(dim), held: index.NewBitmap(rows)}
+	b.floats = make([]float32, 0, b.length*rows)
+	b.rows = make([]int32, 0, rows)
+	b.scale = make([]float32, 0, rows)
+	b.slack = make([]float32, 0, rows)
+	if b.Coded() {
+		b.codes = make([]int8, 0, b.length*rows)
+	}
+	return b
+}
+
+// Dim is the length of all vectors.
+func (b *Block) Dim() int { return b.dim }
+
+// Len is the number of live vectors, Slots that of all.
+func (b *Block) Len() int   { return b.live }
+func (b *Block) Slots() int { return len(b.rows) }
+
+// Coded reports whether vectors have codes; very long ones do not.
+func (b *Block) Coded() bool { return b.length <= kernel.MaxDim }
+
+// Bytes is what the block costs in memory, approximately.
+func (b *Block) Bytes() int64 {
+	return 4*int64(cap(b.floats)+cap(b.rows)+cap(b.slots)+cap(b.scale)+cap(b.slack)) + int64(cap(b.codes))
+}
+
+// All reports whether every row with a vector is admitted; a nil set is all rows.
+func (b *Block) All(admitted *index.Bitmap) bool {
+	return admitted == nil || admitted.CountAnd(b.held) == b.live
+}
+
+// Row returns the row in a slot, None for a dead one.
+func (b *Block) Row(slot int32) int32 { return b.rows[slot] }
+
+// Slot returns the slot of a row, None if it has no vector.
+func (b *Block) Slot(row int) int32 {
+	if row < 0 || row >= len(b.slots) {
+		return None
+	}
+	return b.slots[row]
+}
+
+// Vector returns the unit vector in a slot, padded.
+func (b *Block) Vector(slot int32) []float32 {
+	i := int(slot) * b.length
+	return b.floats[i : i+b.length : i+b.length]
+}
+
+// Code returns the codes of a slot, Scale what they are multiples of, Codes those
+// of all slots.
+func (b *Block) Code(slot int32) []int8 {
+	i := int(slot) * b.length
+	return b.codes[i : i+b.length : i+b.length]
+}
+func (b *Block) Scale(slot int32) float32 { return b.scale[slot] }
+func (b *Block) Codes() []int8            { return b.codes }
+
+// Unit writes vec into dst, which may be too short, as the block would keep it:
+// scaled to length 1 and padded. Errors: *index.DimensionError,
+// index.ErrNotFinite, index.ErrZeroVector.
+func (b *Block) Unit(dst, vec []float32) ([]float32, error) {
+	if len(vec) != b.dim {
+		return dst, &index.DimensionError{Want: b.dim, Got: len(vec)}
+	}
+	dst = resize(dst, b.length)
+	clear(dst[b.dim:])
+	return dst, index.Unit(dst[:b.dim], vec)
+}
+
+// Append puts a unit vector from Unit in a new slot for row, which has none.
+func (b *Block) Append(row int, unit []float32) {
+	slot := int32(len(b.rows))
+	b.rows = append(b.rows, int32(row))
+	b.floats = append(b.floats, unit...)
+	if b.Coded() {
+		b.codes = grow(b.codes, b.length)
+	}
+	b.scale = append(b.scale, 0)
+	b.slack = append(b.slack, 0)
+	for len(b.slots) <= row {
+		b.slots = append(b.slots, None)
+	}
+	b.slots[row] = slot
+	b.held.Set(row)
+	b.live++
+	b.encode(slot)
+}
+
+// Replace puts a unit vector from Unit in place of what is in slot.
+func (b *Block) Replace(slot int32, unit []float32) {
+	copy(b.Vector(slot), unit)
+	b.encode(slot)
+}
+
+// Holds reports whether unit, from Unit, is what is in slot.
+func (b *Block) Holds(slot int32, unit []float32) bool {
+	for i, v := range b.Vector(slot) {
+		if v != unit[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// Remove takes row out; the vector in the last slot moves into its place.
+func (b *Block) Remove(row int) {
+	slot := b.Slot(row)
+	if slot == None {
+		return
+	}
+	b.release(row)
+	last := int32(len(b.rows) - 1)
+	b.move(slot, last)
+	b.truncate(int(last))
+}
+
+// Kill takes row out and leaves its slot as it was, dead: the codes stay, the
+// vector does not.
+func (b *Block) Kill(row int) {
+	slot := b.Slot(row)
+	if slot == None {
+		return
+	}
+	b.release(row)
+	b.rows[slot] = None
+	clear(b.Vector(slot))
+}
+
+func (b *Block) release(row int) {
+	b.slots[row] = None
+	b.held.Clear(row)
+	b.live--
+}
+
+// Compact gives up the dead slots; the others keep their order.
+func (b *Block) Compact() {
+	to := int32(0)
+	for slot := range int32(len(b.rows)) {
+		if b.rows[slot] != None {
+			b.move(to, slot)
+			to++
+		}
+	}
+	b.truncate(int(to))
+}
+
+// move puts what is in slot from into slot to.
+func (b *Block) move(to, from int32) {
+	if to == from {
+		return
+	}
+	copy(b.Vector(to), b.Vector(from))
+	if b.Coded() {
+		copy(b.Code(to), b.Code(from))
+	}
+	b.scale[to], b.slack[to], b.rows[to] = b.scale[from], b.slack[from], b.rows[from]
+	if row := b.rows[to]; row != None {
+		b.slots[row] = to
+	}
+}
+
+// truncate keeps the first n slots and wipes the rest.
+func (b *Block) truncate(n int) {
+	clear(b.floats[n*b.length:])
+	b.floats = b.floats[:n*b.length]
+	if b.Coded() {
+		clear(b.codes[n*b.length:])
+		b.codes = b.codes[:n*b.length]
+	}
+	b.rows, b.scale, b.slack = b.rows[:n], b.scale[:n], b.slack[:n]
+}
+
+// encode computes codes, scale and slack of a slot.
+func (b *Block) encode(slot int32) {
+	if b.Coded() {
+		scale, slack := quantise(b.Code(slot), b.Vector(slot), kernel.MaxCode)
+		b.scale[slot], b.slack[slot] = scale, roundUp(slack)
+	}
+}
+
+// quantise writes unit as multiples, of at most the given size, of scale, and
+// returns the length of what that leaves out.
+func quantise[T int8 | int16](codes []T, unit []float32, most int) (scale float32, slack float64) {
+	var peak float32
+	for _, v := range unit {
+		peak = max(peak, v, -v)
+	}
+	scale = peak / float32(most)
+	inverse := 1 / scale
+	var sum float64
+	for i, v := range unit {
+		c := float32(v * inverse)
+		if c < 0 {
+			c -= 0.5
+		} else {
+			c += 0.5
+		}
+		code := min(max(int(c), -most), most)
+		codes[i] = T(code)
+		rest := float64(v) - float64(float64(scale)*float64(code))
+		sum += float64(rest * rest)
+	}
+	return scale, math.Sqrt(sum)
+}
+
+// roundUp makes a bound of x that float32 arithmetic cannot undercut.
+func roundUp(x float64) float32 {
+	return math.Nextafter32(float32(x*(1+1e-6)), math.MaxFloat32)
+}
+
+// grow lengthens s by n without looking at what comes in.
+func grow(s []int8, n int) []int8 {
+	if len(s)+n <= cap(s) {
+		return s[:len(s)+n]
+	}
+	return append(s, make([]int8, n)...)
+}
+
+// resize returns a slice of length n, s if that has room.
+func resize[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n, n+n/4)
+	}
+	return s[:n]
+}
+
+// Query returns codes of a unit vector, appended to dst, to compare with those
+// in the block.
+func (b *Block) Query(dst []int8, unit []float32) []int8 {
+	dst = resize(dst, b.length)
+	quantise(dst, unit, kernel.MaxCode)
+	return dst
+}

@@ -1,0 +1,171 @@
+package meminfra
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/meminfra/memory-layer/meminfra/ledger"
+	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/storage"
+)
+
+// Errors of Derive.
+var (
+	// ErrNoSources: a derived item needs at least one source.
+	ErrNoSources = errors.New("no sources")
+	// ErrKind: an unknown kind of item.
+	ErrKind = errors.New("unknown kind")
+)
+
+// DeriveRequest asks to remember what follows from other items: a summary of
+// them, an experience, a conclusion.
+type DeriveRequest struct {
+	UserID string
+	From   []string // ids of the items that it is made of, all of them needed
+	Text   string
+	// Kind is summary if "".
+	Kind     memory.Kind
+	Metadata memory.Metadata
+}
+
+// Derive writes an item made of others. It needs all of its sources, so it has
+// the weakest authority among them, their evidence (as partial witnesses), and
+// the origins of all of them; when one of them is superseded, ended or
+// withdrawn, it is flagged stale. Errors: ErrNoUser, ErrNoSources, ErrNotFound,
+// ErrNotCurrent for a source that is not active, ErrBlankMessage, ErrKind,
+// ErrTooLong, ErrClosed.
+func (c Curator) Derive(ctx context.Context, req DeriveRequest) (*ActionTaken, error) {
+	taken, err := c.derive(ctx, req)
+	if err != nil {
+		return nil, fmt.Errorf("derive: %w", err)
+	}
+	return taken, nil
+}
+
+func (c Curator) derive(ctx context.Context, req DeriveRequest) (*ActionTaken, error) {
+	if err := c.checkDerive(&req); err != nil {
+		return nil, err
+	}
+	partition := c.m.userPartition(req.UserID)
+	var out ActionTaken
+	var fresh []memory.Item
+	err := c.m.store.Update(ctx, partition, func(tx storage.Tx) error {
+		sources, err := tx.Items(ctx, req.From)
+		if err != nil {
+			return err
+		}
+		if len(sources) != len(req.From) {
+			return ErrNotFound
+		}
+		head := tx.Head()
+		w := &batch{partition: partition.ID(), change: head.Change, now: memory.Time(c.m.now()), extractor: "owner", newID: c.m.newID}
+		item, err := w.derived(tx, req, sources)
+		if err != nil {
+			return err
+		}
+		if err := w.write(ctx, tx, ledger.NewChain(ledger.Key{}, head.LedgerSeq, head.LedgerHead)); err != nil {
+			return err
+		}
+		out = ActionTaken{Action: memory.ActionAdd, ItemID: item.ID, Text: item.Text, Reason: "derived"}
+		fresh = []memory.Item{item}
+		return tx.InsertOrigins(ctx, unitedOrigins(item.ID, sources))
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.m.embedItems(ctx, partition, fresh)
+	return &out, nil
+}
+
+func (c Curator) checkDerive(req *DeriveRequest) error {
+	if _, err := c.m.partitionOf(req.UserID); err != nil {
+		return err
+	}
+	req.From = slices.Clone(req.From)
+	slices.Sort(req.From)
+	req.From = slices.Compact(req.From)
+	if len(req.From) == 0 {
+		return ErrNoSources
+	}
+	for _, id := range req.From {
+		if err := memory.CheckID("source", id); err != nil {
+			return err
+		}
+	}
+	switch req.Kind {
+	case "":
+		req.Kind = memory.KindSummary
+	case memory.KindFact, memory.KindPreference, memory.KindEvent, memory.KindExperience, memory.KindSummary:
+	default:
+		return ErrKind
+	}
+	if memory.IsBlank(req.Text) {
+		return ErrBlankMessage
+	}
+	if len(req.Text) > memory.MaxMessageBytes {
+		return fmt.Errorf("text: %d bytes: %w", len(req.Text), ErrTooLong)
+	}
+	req.Text = memory.CleanText(req.Text)
+	_, err := req.Metadata.Canonical()
+	return err
+}
+
+// derived puts the item, its state and its evidence into the batch.
+func (w *batch) derived(tx storage.Tx, req DeriveRequest, sources []storage.ItemRecord) (memory.Item, error) {
+	item := memory.Item{
+		Partition: w.partition, ID: w.newID(), Kind: req.Kind, Text: req.Text, TextKey: memory.NormalText(req.Text),
+		Subject: memory.UserSubject, Polarity: memory.Positive, Authority: memory.Authorized,
+		Scope: memory.Scope{UserID: req.UserID, Visibility: memory.VisibilityPrivate}, DerivedFrom: req.From,
+		Stated: memory.Validity{From: w.now}, Metadata: req.Metadata, RecordedAt: w.now, Decision: w.newID(),
+		Seq: tx.NextSeq(1), Change: w.change, Salt: newSalt(),
+	}
+	item.Root = item.ID
+	for i := range sources {
+		if sources[i].Present().Status != memory.StatusActive {
+			return item, ErrNotCurrent
+		}
+		item.Authority = min(item.Authority, sources[i].Authority)
+	}
+	w.addDecision(memory.Decision{ID: item.Decision, Operation: "derive", Action: memory.ActionAdd, ItemID: item.ID,
+		Reason: "derived", Inputs: req.From})
+	w.items = append(w.items, item)
+	w.addState(memory.State{ItemID: item.ID, Status: memory.StatusActive, Valid: item.Stated, Reason: "derived", Decision: item.Decision})
+	for _, e := range unitedEvidence(sources) {
+		e.ItemID, e.Full = item.ID, false
+		e.N = len(w.evidence) + 1
+		w.addEvidence(e, item.Decision)
+	}
+	return item, nil
+}
+
+// unitedEvidence lists the sources' witnesses, each once.
+func unitedEvidence(sources []storage.ItemRecord) []memory.Evidence {
+	var list []memory.Evidence
+	seen := map[string]bool{}
+	for i := range sources {
+		for _, e := range sources[i].Evidence {
+			if id := statementID(&e.Evidence, ""); !seen[id] {
+				seen[id] = true
+				list = append(list, e.Evidence)
+			}
+		}
+	}
+	return list
+}
+
+// unitedOrigins gives the item every origin of its sources: whoever may not
+// see one of them may not see what was made of it.
+func unitedOrigins(itemID string, sources []storage.ItemRecord) []storage.Origin {
+	var list []storage.Origin
+	for i := range sources {
+		for _, o := range sources[i].Origins {
+			o.ItemID = itemID
+			if !slices.Contains(list, o) {
+				list = append(list, o)
+			}
+		}
+	}
+	return list
+}

@@ -1,0 +1,149 @@
+package retrieve
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/meminfra/memory-layer/index"
+	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/reconcile"
+	"github.com/meminfra/memory-layer/meminfra/storage"
+)
+
+// Show makes the records of items, in their order, as believed at a moment of
+// system time (zero: now), with what depends on other items: the conflicts that
+// still stand, and the sources that no longer count.
+func (r *Retriever) Show(ctx context.Context, partition string, list []storage.ItemRecord, at time.Time) ([]Record, error) {
+	known, err := r.related(ctx, partition, list)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Record, len(list))
+	for i := range list {
+		out[i] = itemRecord(&list[i], at)
+		out[i].Conflicts = standing(&list[i], known)
+		for _, id := range list[i].DerivedFrom {
+			if status := lapsed(id, known, 0); status != "" {
+				out[i].Stale = append(out[i].Stale, StaleCause{ItemID: id, Status: status})
+			}
+		}
+	}
+	return out, nil
+}
+
+// maxDerivation bounds how far a chain of derived items is followed.
+const maxDerivation = 16
+
+// related reads the items that the list refers to: other sides of conflicts,
+// and sources, sources of sources and so on. Most items refer to none, and
+// then nothing is read.
+func (r *Retriever) related(ctx context.Context, partition string, list []storage.ItemRecord) (map[string]*storage.ItemRecord, error) {
+	known := map[string]*storage.ItemRecord{}
+	for depth := 0; ; depth++ {
+		var missing []string
+		for i := range list {
+			known[list[i].ID] = &list[i]
+		}
+		for i := range list {
+			refs := list[i].DerivedFrom
+			if depth == 0 {
+				refs = slices.Concat(refs, otherSides(&list[i]))
+			}
+			for _, id := range refs {
+				if known[id] == nil && !slices.Contains(missing, id) {
+					missing = append(missing, id)
+				}
+			}
+		}
+		if len(missing) == 0 || depth == maxDerivation {
+			return known, nil
+		}
+		next, err := r.Store.Items(ctx, partition, missing)
+		if err != nil {
+			return nil, err
+		}
+		list = next
+	}
+}
+
+// otherSides lists the items that conflicts were recorded with, each once.
+func otherSides(r *storage.ItemRecord) []string {
+	var ids []string
+	for _, c := range r.Conflicts {
+		other := c.OtherID
+		if other == r.ID {
+			other = c.ItemID
+		}
+		if !slices.Contains(ids, other) {
+			ids = append(ids, other)
+		}
+	}
+	return ids
+}
+
+// standing keeps the conflicts that still are: rows are never deleted, so
+// whether both sides are believed at one moment is asked when reading.
+func standing(r *storage.ItemRecord, known map[string]*storage.ItemRecord) []string {
+	var ids []string
+	for _, id := range otherSides(r) {
+		other := known[id]
+		if other != nil && reconcile.Stands(reconcile.Version{Item: r.Item, State: r.Present()},
+			reconcile.Version{Item: other.Item, State: other.Present()}) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// lapsed says what became of a source that no longer counts, "" if it counts.
+// One that is gone was erased.
+func lapsed(id string, known map[string]*storage.ItemRecord, depth int) string {
+	r := known[id]
+	if r == nil {
+		return "erased"
+	}
+	if status := r.Present().Status; isLapsed(status) {
+		return string(status)
+	}
+	for _, source := range r.DerivedFrom {
+		if depth < maxDerivation && lapsed(source, known, depth+1) != "" {
+			return "stale"
+		}
+	}
+	return ""
+}
+
+func isLapsed(s memory.Status) bool {
+	return s == memory.StatusSuperseded || s == memory.StatusEnded || s == memory.StatusWithdrawn
+}
+
+// Stale returns the current items whose sources no longer count, newest first.
+func (r *Retriever) Stale(ctx context.Context, partition string) ([]Record, error) {
+	adm, err := Filters{}.compile(r.Registry, r.Now())
+	if err != nil {
+		return nil, err
+	}
+	var keys []index.Key
+	err = r.view(ctx, partition, func(v *index.View) error {
+		for row := range v.Admit(func(a *index.Attr) bool { return len(a.DerivedFrom) > 0 && adm.admits(a) }).All() {
+			keys = append(keys, v.Attr(row).Key)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(keys)
+	rows, err := r.resolve(ctx, partition, keys, time.Time{})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Record, 0, len(keys))
+	for _, k := range keys {
+		if row, ok := rows[k]; ok && len(row.Stale) > 0 {
+			out = append(out, row.Record)
+		}
+	}
+	return out, nil
+}
