@@ -17,13 +17,17 @@ import (
 // migrates the same database; an earlier end of their context holds.
 const LockTimeout = 60 * time.Second
 
-// The statements on golang-migrate's version table, the same in both dialects.
-// The version is put in as a decimal number: the dialects disagree on the form
-// of a parameter.
+// VersionTable is where golang-migrate keeps the version: a name of its own,
+// because an application in the same schema may migrate with the same tool.
+const VersionTable = "meminfra_migrations"
+
+// The statements on the version table, the same in both dialects. The version
+// is put in as a decimal number: the dialects disagree on the form of a
+// parameter.
 const (
-	readVersion  = `SELECT version, dirty FROM schema_migrations LIMIT 1`
-	clearVersion = `DELETE FROM schema_migrations`
-	writeVersion = `INSERT INTO schema_migrations (version, dirty) VALUES (%d, FALSE)`
+	readVersion  = `SELECT version, dirty FROM ` + VersionTable + ` LIMIT 1`
+	clearVersion = `DELETE FROM ` + VersionTable
+	writeVersion = `INSERT INTO ` + VersionTable + ` (version, dirty) VALUES (%d, FALSE)`
 )
 
 // atomicDriver keeps the lock and version table of golang-migrate's driver but

@@ -144,7 +144,7 @@ func TestNewerAndDirtyAreRefused(t *testing.T) {
 			version uint
 			dirty   bool
 		}{{head + 1, false}, {head, true}, {1, true}} {
-			execute(t, target, fmt.Sprintf("UPDATE schema_migrations SET version = %d, dirty = %t", c.version, c.dirty))
+			execute(t, target, fmt.Sprintf("UPDATE meminfra_migrations SET version = %d, dirty = %t", c.version, c.dirty))
 			_, up := m.Up(t.Context(), target)
 			_, down := m.Down(t.Context(), target)
 			for verb, err := range map[string]error{"Up": up, "Down": down, "Check": m.Check(t.Context(), target)} {

@@ -16,7 +16,7 @@ func TestKeysStartWithPartition(t *testing.T) {
 	if _, err := migrate.New(sqlite.Dialect, nil).Up(t.Context(), target); err != nil {
 		t.Fatal(err)
 	}
-	tables := texts(t, target, `SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'schema_migrations'`)
+	tables := texts(t, target, `SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'meminfra_migrations'`)
 	if len(tables) < 18 {
 		t.Fatalf("only %d tables: %v", len(tables), tables)
 	}

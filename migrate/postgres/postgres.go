@@ -29,12 +29,14 @@ var files embed.FS
 // Dialect is PostgreSQL; its targets are postgres:// and postgresql:// URLs.
 // golang-migrate's driver holds an advisory lock while it works.
 var Dialect = migrate.Dialect{
-	Name:        "postgres",
-	Schemes:     []string{"postgres", "postgresql"},
-	SQL:         files,
-	Open:        open,
-	Driver:      func(db *sql.DB) (database.Driver, error) { return driver.WithInstance(db, &driver.Config{}) },
-	HasVersions: `SELECT to_regclass('schema_migrations') IS NOT NULL`,
+	Name:    "postgres",
+	Schemes: []string{"postgres", "postgresql"},
+	SQL:     files,
+	Open:    open,
+	Driver: func(db *sql.DB) (database.Driver, error) {
+		return driver.WithInstance(db, &driver.Config{MigrationsTable: migrate.VersionTable})
+	},
+	HasVersions: `SELECT to_regclass('` + migrate.VersionTable + `') IS NOT NULL`,
 	Describe:    Describe,
 	Classify:    Classify,
 }

@@ -28,13 +28,15 @@ var files embed.FS
 
 // Dialect is SQLite; its targets are sqlite:PATH, or a bare path.
 var Dialect = migrate.Dialect{
-	Name:        "sqlite",
-	Schemes:     []string{"sqlite"},
-	SQL:         files,
-	Open:        open,
-	Driver:      func(db *sql.DB) (database.Driver, error) { return driver.WithInstance(db, &driver.Config{}) },
+	Name:    "sqlite",
+	Schemes: []string{"sqlite"},
+	SQL:     files,
+	Open:    open,
+	Driver: func(db *sql.DB) (database.Driver, error) {
+		return driver.WithInstance(db, &driver.Config{MigrationsTable: migrate.VersionTable})
+	},
 	Lock:        lock,
-	HasVersions: `SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_migrations')`,
+	HasVersions: `SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '` + migrate.VersionTable + `')`,
 	Describe:    Describe,
 	Classify:    Classify,
 }

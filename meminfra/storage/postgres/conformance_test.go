@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { pgtest.Main(m) }
 const empty = `
 DO $$ BEGIN EXECUTE (
 	SELECT 'TRUNCATE ' || string_agg(quote_ident(tablename), ', ') FROM pg_tables
-	WHERE schemaname = current_schema() AND tablename <> 'schema_migrations');
+	WHERE schemaname = current_schema() AND tablename <> 'meminfra_migrations');
 END $$`
 
 func TestConformance(t *testing.T) {

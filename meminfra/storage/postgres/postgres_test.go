@@ -101,13 +101,13 @@ func TestOpenChecksSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Close()
-	sql(t, target, `UPDATE schema_migrations SET version = 2`)
+	sql(t, target, `UPDATE meminfra_migrations SET version = 2`)
 	check(2, false)
-	sql(t, target, `UPDATE schema_migrations SET version = 99`)
+	sql(t, target, `UPDATE meminfra_migrations SET version = 99`)
 	check(99, false)
-	sql(t, target, `UPDATE schema_migrations SET version = 3, dirty = TRUE`)
+	sql(t, target, `UPDATE meminfra_migrations SET version = 3, dirty = TRUE`)
 	check(3, true)
-	sql(t, target, `DELETE FROM schema_migrations`)
+	sql(t, target, `DELETE FROM meminfra_migrations`)
 	check(0, false)
 }
 
@@ -229,7 +229,7 @@ func TestKeysCollateByBytes(t *testing.T) {
 	err = conn.QueryRow(t.Context(), `
 SELECT count(*) FROM information_schema.columns
 WHERE table_schema = current_schema() AND data_type = 'text' AND collation_name IS DISTINCT FROM 'C'
-	AND table_name <> 'schema_migrations'`).Scan(&loose)
+	AND table_name <> 'meminfra_migrations'`).Scan(&loose)
 	if err != nil || loose != 0 {
 		t.Errorf("%d text columns without COLLATE \"C\" (%v)", loose, err)
 	}

@@ -75,7 +75,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 func (s *Store) checkSchema(ctx context.Context) error {
 	var version int64
 	var dirty bool
-	err := s.pool.QueryRow(ctx, `SELECT version, dirty FROM schema_migrations`).Scan(&version, &dirty)
+	err := s.pool.QueryRow(ctx, `SELECT version, dirty FROM meminfra_migrations`).Scan(&version, &dirty)
 	var pgErr *pgconn.PgError
 	switch {
 	case errors.Is(err, pgx.ErrNoRows), errors.As(err, &pgErr) && pgErr.Code == undefinedTable:

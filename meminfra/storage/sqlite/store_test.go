@@ -128,7 +128,7 @@ func TestOpenRefusesNewerAndDirtySchema(t *testing.T) {
 		if err := openStore(t, path).Close(); err != nil {
 			t.Fatal(err)
 		}
-		execute(t, path, fmt.Sprintf("UPDATE schema_migrations SET version = %d, dirty = %t", c.version, c.dirty))
+		execute(t, path, fmt.Sprintf("UPDATE meminfra_migrations SET version = %d, dirty = %t", c.version, c.dirty))
 		_, err := sqlite.Open(t.Context(), path)
 		var schema *storage.SchemaError
 		if !errors.As(err, &schema) || schema.Have != c.version || schema.Dirty != c.dirty {
