@@ -39,8 +39,8 @@ func (m *MemoryLayer) Add(ctx context.Context, req AddRequest) (*AddResult, erro
 	if err != nil {
 		return nil, fmt.Errorf("add: %w", err)
 	}
-	a := &addition{MemoryLayer: m, req: req, partition: m.userPartition(req.UserID), given: episodes,
-		result: &AddResult{Actions: []ActionTaken{}, Rejections: []Rejection{}, Degraded: []string{}}}
+	a := m.newAddition(req)
+	a.given = episodes
 	if err := a.run(ctx); err != nil {
 		var failed *ExtractionError
 		if errors.As(err, &failed) {
@@ -51,7 +51,12 @@ func (m *MemoryLayer) Add(ctx context.Context, req AddRequest) (*AddResult, erro
 	return a.result, nil
 }
 
-// addition is one Add under way.
+func (m *MemoryLayer) newAddition(req AddRequest) *addition {
+	return &addition{MemoryLayer: m, req: req, partition: m.userPartition(req.UserID),
+		result: &AddResult{Actions: []ActionTaken{}, Rejections: []Rejection{}, Degraded: []string{}}}
+}
+
+// addition is one Add under way, or one batch of a Reprocess.
 type addition struct {
 	*MemoryLayer
 	req       AddRequest
@@ -62,6 +67,7 @@ type addition struct {
 	chain     *ledger.Chain    // of the commit under way
 	// unembedded are new items whose text the extractor did not propose.
 	unembedded []memory.Item
+	upgrade    bool // what another extractor has done counts as waiting
 	result     *AddResult
 }
 
@@ -87,6 +93,11 @@ func (a *addition) run(ctx context.Context) error {
 	if len(a.target) == 0 {
 		return a.finish(ctx)
 	}
+	return a.work(ctx)
+}
+
+// work extracts the target messages and commits what they say.
+func (a *addition) work(ctx context.Context) error {
 	found, err := a.propose(ctx)
 	if err != nil {
 		return err
@@ -169,21 +180,17 @@ func (a *addition) storeEpisodes(ctx context.Context, tx storage.Tx) error {
 		return err
 	}
 	a.target = append(left, fresh...)
-	rows, err := a.lease(ctx, tx, left)
-	if err != nil {
-		return err
-	}
-	return tx.PutExtractions(ctx, rows)
+	return a.lease(ctx, tx, left)
 }
 
-// lease returns the rows with which this call takes its target episodes. How
-// often the ones left over were tried stays on record.
-func (a *addition) lease(ctx context.Context, tx storage.Tx, left []memory.Episode) ([]memory.Extraction, error) {
+// lease marks the target episodes as taken by this call. How often the ones
+// left over were tried stays on record.
+func (a *addition) lease(ctx context.Context, tx storage.Tx, left []memory.Episode) error {
 	attempts := make(map[string]int, len(left))
 	if len(left) > 0 {
 		before, err := tx.Extractions(ctx, a.extractor.ID(), episodeIDs(left))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, x := range before {
 			attempts[x.EpisodeID] = x.Attempts
@@ -192,10 +199,10 @@ func (a *addition) lease(ctx context.Context, tx storage.Tx, left []memory.Episo
 	now := memory.Time(a.now())
 	rows := make([]memory.Extraction, len(a.target))
 	for i, e := range a.target {
-		rows[i] = memory.Extraction{Partition: e.Partition, EpisodeID: e.ID, Extractor: a.extractor.ID(),
-			Status: memory.ExtractionPending, Attempts: attempts[e.ID], LeaseUntil: now.Add(leaseTime), UpdatedAt: now}
+		rows[i] = memory.Extraction{Partition: e.Partition, EpisodeID: e.ID, Extractor: a.extractor.ID(), Attempts: attempts[e.ID],
+			Status: memory.ExtractionPending, LeaseUntil: now.Add(leaseTime), UpdatedAt: now}
 	}
-	return rows, nil
+	return tx.PutExtractions(ctx, rows)
 }
 
 // leftOver returns the episodes of the conversation that still wait for this
@@ -203,7 +210,8 @@ func (a *addition) lease(ctx context.Context, tx storage.Tx, left []memory.Episo
 // call, which its caller has reason to repeat. Two calls may then extract the
 // same message; the second one to commit finds it done.
 func (a *addition) leftOver(ctx context.Context, tx storage.Tx, known []memory.Episode) ([]memory.Episode, error) {
-	left, err := tx.Unextracted(ctx, a.req.ConversationID, a.extractor.ID(), a.now())
+	left, err := tx.Unextracted(ctx, storage.UnextractedParams{Conversation: a.req.ConversationID,
+		Extractor: a.extractor.ID(), Now: a.now()})
 	if err != nil || len(known) == 0 {
 		return left, err
 	}

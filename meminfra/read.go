@@ -27,11 +27,14 @@ func (m *MemoryLayer) Search(ctx context.Context, req SearchRequest) (*SearchRes
 		return nil, fmt.Errorf("search: %w", err)
 	}
 	res, err := m.retriever.Search(ctx, retrieve.Query{
-		Partition:  partition,
-		Text:       req.Query,
-		Limit:      req.Limit,
-		Filters:    req.Filters,
-		SkipIntent: req.SkipIntent,
+		Partition:   partition,
+		Text:        req.Query,
+		Limit:       req.Limit,
+		Filters:     req.Filters,
+		SkipIntent:  req.SkipIntent,
+		Fusion:      req.Fusion,
+		SkipContext: req.SkipContext,
+		SkipPriors:  req.SkipPriors,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("search: %w", err)

@@ -3,6 +3,7 @@ package meminfra
 import (
 	"time"
 
+	"github.com/meminfra/memory-layer/fusion"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/retrieve"
 )
@@ -95,6 +96,13 @@ type SearchRequest struct {
 	Filters Filters
 	// SkipIntent leaves out the inferred hint for the structured branch.
 	SkipIntent bool
+	// Fusion merges the branches by rank; nil is fusion.Default, discounted
+	// agreement.
+	Fusion fusion.Strategy
+	// SkipContext leaves the order to fusion alone: no neighbours, no session, no
+	// speaker, no date. SkipPriors gives nothing to what is recent.
+	SkipContext bool
+	SkipPriors  bool
 	// SharedLimit is the most hits from team and public memory, apart from
 	// the caller's own: 0 means 3, negative none.
 	SharedLimit int

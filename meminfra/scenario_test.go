@@ -2,11 +2,15 @@ package meminfra_test
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/csv"
+	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -37,12 +41,15 @@ func TestScenarios(t *testing.T) {
 }
 
 type scenario struct {
-	t     *testing.T
-	ml    *meminfra.MemoryLayer
-	clock *memtest.Clock
-	user  string
-	last  *meminfra.AddResult
-	done  *meminfra.CurateResult // of the last curate, nil if an add came after
+	t       *testing.T
+	ml      *meminfra.MemoryLayer
+	store   storage.Store
+	clock   *memtest.Clock
+	user    string
+	last    *meminfra.AddResult
+	done    *meminfra.CurateResult // of the last curate, nil if an add came after
+	refused error                  // of the last curate, until an actions section shows it
+	with    meminfra.Filters       // of the searches to come
 }
 
 func runScenario(t *testing.T, store storage.Store, file string) {
@@ -51,13 +58,16 @@ func runScenario(t *testing.T, store storage.Store, file string) {
 		t.Fatal(err)
 	}
 	clock := testClock()
-	s := &scenario{t: t, clock: clock, user: t.Name()}
+	s := &scenario{t: t, store: store, clock: clock, user: t.Name()}
 	s.ml = newLayer(t, store, func(o *meminfra.Options) {
 		o.Now, o.NewID = clock.Now, nil // scenarios share a database, so ids must differ
 	})
 	for i := range archive.Files {
 		f := &archive.Files[i]
 		verb, args, _ := strings.Cut(f.Name, " ")
+		if s.refused != nil && verb != "actions" {
+			t.Fatalf("%s: before section %q: %v", file, f.Name, s.refused)
+		}
 		got, expects := s.do(verb, args, string(f.Data))
 		if !expects {
 			continue
@@ -67,6 +77,9 @@ func runScenario(t *testing.T, store storage.Store, file string) {
 		} else if want := string(bytes.TrimSpace(f.Data)); strings.TrimSpace(got) != want {
 			t.Errorf("%s: section %q\ngot:\n%s\nwant:\n%s", file, f.Name, got, want)
 		}
+	}
+	if s.refused != nil {
+		t.Fatalf("%s: %v", file, s.refused)
 	}
 	if *update {
 		if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
@@ -84,6 +97,9 @@ func (s *scenario) do(verb, args, body string) (got string, expects bool) {
 	case "edit", "retract", "restore":
 		s.curate(verb, args, body)
 		return "", false
+	case "filter":
+		s.with = s.filters(args)
+		return "", false
 	case "clock":
 		s.clock.Set(s.time(args))
 		return "", false
@@ -93,8 +109,16 @@ func (s *scenario) do(verb, args, body string) (got string, expects bool) {
 		return s.current(args), true
 	case "history":
 		return s.history(args), true
+	case "line":
+		return s.line(args), true
+	case "evidence":
+		return s.evidence(args), true
 	case "search":
-		return s.search(args, body), true
+		return strings.Join(s.search(args, body), ""), true
+	case "finds":
+		hits := s.search(args, body)
+		slices.Sort(hits)
+		return strings.Join(hits, ""), true
 	}
 	s.t.Fatalf("unknown section %q", verb)
 	return "", false
@@ -111,17 +135,20 @@ func (s *scenario) time(text string) time.Time {
 }
 
 // add stores the lines "[who: ]text" as one Add, said at the given time, one
-// second apart. args: CONVERSATION TIME.
+// second apart. args: CONVERSATION TIME [KEY=VALUE ...], the metadata.
 func (s *scenario) add(args, body string) {
-	conversation, at, _ := strings.Cut(args, " ")
-	req := meminfra.AddRequest{UserID: s.user, ConversationID: conversation, UserName: "Ada"}
-	sent := s.time(at)
+	words := strings.Fields(args)
+	if len(words) < 2 {
+		s.t.Fatalf("add: want CONVERSATION TIME, got %q", args)
+	}
+	req := meminfra.AddRequest{UserID: s.user, ConversationID: words[0], UserName: "Ada"}
+	sent, metadata := s.time(words[1]), s.metadata(words[2:])
 	for line := range strings.Lines(body) {
 		line = strings.TrimSpace(line)
 		if line == "" {
 			continue
 		}
-		msg := meminfra.Message{Content: line, SentAt: sent}
+		msg := meminfra.Message{Content: line, SentAt: sent, Metadata: metadata}
 		if who, text, ok := strings.Cut(line, ": "); ok && !strings.ContainsAny(who, " ,.") {
 			msg.Content = text
 			setSpeaker(&msg, who)
@@ -136,21 +163,32 @@ func (s *scenario) add(args, body string) {
 	s.last, s.done = res, nil
 }
 
+func (s *scenario) metadata(pairs []string) memory.Metadata {
+	var m memory.Metadata
+	for _, pair := range pairs {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok {
+			s.t.Fatalf("not KEY=VALUE: %q", pair)
+		}
+		if m == nil {
+			m = memory.Metadata{}
+		}
+		m[key] = value
+	}
+	return m
+}
+
 // curate edits (to the body's text), retracts or restores the newest item that
-// reads so, whatever its status.
+// reads so, whatever its status. An error is for the actions section to show.
 func (s *scenario) curate(verb, fact, body string) {
 	ctx, id, c := s.t.Context(), s.find(fact), s.ml.Curate()
-	var err error
 	switch verb {
 	case "edit":
-		s.done, err = c.Edit(ctx, meminfra.EditRequest{UserID: s.user, ID: id, Text: strings.TrimSpace(body)})
+		s.done, s.refused = c.Edit(ctx, meminfra.EditRequest{UserID: s.user, ID: id, Text: strings.TrimSpace(body)})
 	case "retract":
-		s.done, err = c.Retract(ctx, meminfra.RetractRequest{UserID: s.user, ID: id})
+		s.done, s.refused = c.Retract(ctx, meminfra.RetractRequest{UserID: s.user, ID: id})
 	case "restore":
-		s.done, err = c.Restore(ctx, meminfra.RestoreRequest{UserID: s.user, ID: id})
-	}
-	if err != nil {
-		s.t.Fatal(err)
+		s.done, s.refused = c.Restore(ctx, meminfra.RestoreRequest{UserID: s.user, ID: id})
 	}
 }
 
@@ -181,13 +219,18 @@ func setSpeaker(msg *meminfra.Message, who string) {
 	}
 }
 
-// actions renders the last add: "ACTION fact reason [closes fact]" and rejections.
+// actions renders the last add or curate: "ACTION fact reason [closes fact]",
+// then rejections, or "REFUSED why".
 func (s *scenario) actions() string {
-	var b strings.Builder
-	taken := s.last.Actions
-	if s.done != nil {
-		taken = []meminfra.ActionTaken{s.done.ActionTaken}
+	if err := s.refused; err != nil {
+		s.refused = nil
+		return fmt.Sprintf("REFUSED %v\n", err)
 	}
+	taken, rejected := s.last.Actions, s.last.Rejections
+	if s.done != nil {
+		taken, rejected = []meminfra.ActionTaken{s.done.ActionTaken}, nil
+	}
+	var b strings.Builder
 	for _, a := range taken {
 		fmt.Fprintf(&b, "%s %s %s", a.Action, s.fact(a.ItemID), a.Reason)
 		if a.SupersededID != "" {
@@ -195,13 +238,23 @@ func (s *scenario) actions() string {
 		}
 		b.WriteByte('\n')
 	}
-	for _, r := range s.last.Rejections {
+	for _, r := range rejected {
 		fmt.Fprintf(&b, "REJECTED %s %s\n", r.Predicate, r.Reason)
 	}
-	if b.Len() == 0 {
+	return orNothing(b.String())
+}
+
+func orNothing(text string) string {
+	if text == "" {
 		return "nothing\n"
 	}
-	return b.String()
+	return text
+}
+
+// sorted joins lines in order, for lists whose order is not what is shown.
+func sorted(lines []string) string {
+	slices.Sort(lines)
+	return orNothing(strings.Join(append(lines, ""), "\n"))
 }
 
 func (s *scenario) fact(id string) string {
@@ -231,26 +284,57 @@ func render(r meminfra.Record) string {
 	return out + r.Predicate + "=" + r.Value
 }
 
-// current lists current items, sorted. args: [valid TIME] [known TIME].
-func (s *scenario) current(args string) string {
+// filters reads "NAME VALUE" pairs; a value with spaces stands in quotes.
+func (s *scenario) filters(args string) meminfra.Filters {
 	var f meminfra.Filters
-	words := strings.Fields(args)
-	for i := 0; i+1 < len(words); i += 2 {
-		switch words[i] {
+	if args == "" {
+		return f
+	}
+	r := csv.NewReader(strings.NewReader(args))
+	r.Comma = ' '
+	words, err := r.Read()
+	if err != nil || len(words)%2 != 0 {
+		s.t.Fatalf("not NAME VALUE pairs: %q", args)
+	}
+	for i := 0; i < len(words); i += 2 {
+		name, value := words[i], words[i+1]
+		switch name {
 		case "valid":
-			f.ValidAt = s.time(words[i+1])
+			f.ValidAt = s.time(value)
 		case "known":
-			f.KnownAt = s.time(words[i+1])
+			f.KnownAt = s.time(value)
+		case "predicate":
+			f.Predicate = value
+		case "value":
+			f.Value = value
+		case "subject":
+			f.SubjectName = value
+		case "conversation":
+			f.ConversationID = value
+		case "history":
+			f.History = retrieve.History(value)
+		case "meta":
+			key, want, _ := strings.Cut(value, "=")
+			f.Metadata = &meminfra.Where{Field: key, Op: "eq", Value: want}
 		default:
-			s.t.Fatalf("current: unknown argument %q", words[i])
+			s.t.Fatalf("unknown filter %q", name)
 		}
 	}
+	return f
+}
+
+func (s *scenario) list(f meminfra.Filters) []meminfra.Record {
 	res, err := s.ml.List(s.t.Context(), meminfra.ListRequest{UserID: s.user, Filters: f, Limit: 1000})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	lines := []string{}
-	for _, r := range res.Records {
+	return res.Records
+}
+
+// current lists items, sorted. args: filters.
+func (s *scenario) current(args string) string {
+	var lines []string
+	for _, r := range s.list(s.filters(args)) {
 		line := render(r)
 		if r.Authority != memory.Authorized {
 			line += " (" + r.Authority.String() + ")"
@@ -260,31 +344,75 @@ func (s *scenario) current(args string) string {
 		}
 		lines = append(lines, line)
 	}
-	sort.Strings(lines)
-	if len(lines) == 0 {
-		return "nothing\n"
-	}
-	return strings.Join(lines, "\n") + "\n"
+	return sorted(lines)
 }
 
-// history lists every version of a predicate: "fact status from..to authority".
+// history lists every version of a predicate: "from..to fact status", and the
+// words of a vague time with the interval they can mean. args: [SUBJECT] PREDICATE.
 func (s *scenario) history(args string) string {
-	subject, predicate, ok := strings.Cut(args, " ")
 	f := meminfra.Filters{History: retrieve.HistoryAll, Predicate: args}
-	if ok {
+	if subject, predicate, ok := strings.Cut(args, " "); ok {
 		f.SubjectName, f.Predicate = subject, predicate
 	}
-	res, err := s.ml.List(s.t.Context(), meminfra.ListRequest{UserID: s.user, Filters: f, Limit: 1000})
+	var lines []string
+	for _, r := range s.list(f) {
+		lines = append(lines, span(r)+" "+render(r)+" "+string(r.Status)+s.vague(r.ID))
+	}
+	return sorted(lines)
+}
+
+// vague shows the words of a vague time and what they can mean.
+func (s *scenario) vague(id string) string {
+	items, err := s.store.Items(s.t.Context(), userPartition(s.user), []string{id})
+	if err != nil || len(items) != 1 {
+		s.t.Fatalf("item of history: %d found: %v", len(items), err)
+	}
+	v := items[0].Vague
+	if v.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf(" %q %s..%s", v.Words, day(&v.Earliest), day(&v.Latest))
+}
+
+// line shows a line of versions: "from..to fact status", its metadata, and what
+// closed it at each later stage.
+func (s *scenario) line(fact string) string {
+	res, err := s.ml.History(s.t.Context(), meminfra.HistoryRequest{UserID: s.user, ID: s.find(fact)})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	lines := []string{}
-	for _, r := range res.Records {
-		lines = append(lines, fmt.Sprintf("%s..%s %s %s", day(r.ValidFrom), day(r.ValidTo), render(r), r.Status))
+	var b strings.Builder
+	for _, v := range res.Versions {
+		fmt.Fprintf(&b, "%s %s %s", span(v.Record), render(v.Record), v.Status)
+		for _, key := range slices.Sorted(maps.Keys(v.Metadata)) {
+			fmt.Fprintf(&b, " %s=%v", key, v.Metadata[key])
+		}
+		for i, stage := range v.Stages {
+			sep := map[bool]string{true: "; ", false: ", "}[i == 0]
+			b.WriteString(sep + stage.Reason)
+			if stage.ClosedBy != "" {
+				b.WriteString(" by " + s.fact(stage.ClosedBy))
+			}
+		}
+		b.WriteByte('\n')
 	}
-	sort.Strings(lines)
-	return strings.Join(lines, "\n") + "\n"
+	return b.String()
 }
+
+// evidence lists the quotes of an item.
+func (s *scenario) evidence(fact string) string {
+	r, err := s.ml.Get(s.t.Context(), meminfra.GetRequest{UserID: s.user, ID: s.find(fact)})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var lines []string
+	for _, e := range r.Evidence {
+		lines = append(lines, fmt.Sprintf("%q", e.Quote))
+	}
+	return sorted(lines)
+}
+
+func span(r meminfra.Record) string { return day(r.ValidFrom) + ".." + day(r.ValidTo) }
 
 // day shows a time as a date, with the time of day if it is not midnight.
 func day(t *time.Time) string {
@@ -297,19 +425,75 @@ func day(t *time.Time) string {
 	return t.Format("2006-01-02T15:04:05")
 }
 
-// search shows as many hits as the body has lines, at least one.
-func (s *scenario) search(query, body string) string {
-	res, err := s.ml.Search(s.t.Context(), meminfra.SearchRequest{UserID: s.user, Query: query,
+// search returns as many hits as the body has lines, at least one, a line each,
+// with the place in the structured branch and the status unless it is active.
+func (s *scenario) search(query, body string) []string {
+	res, err := s.ml.Search(s.t.Context(), meminfra.SearchRequest{UserID: s.user, Query: query, Filters: s.with,
 		Limit: max(1, strings.Count(strings.TrimSpace(body), "\n")+1)})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	if len(res.Hits) == 0 {
-		return "nothing\n"
+		return []string{"nothing\n"}
 	}
-	var b strings.Builder
-	for _, h := range res.Hits {
-		fmt.Fprintln(&b, render(h.Record))
+	lines := make([]string, len(res.Hits))
+	for i, h := range res.Hits {
+		lines[i] = render(h.Record)
+		if h.Ranks.Structured > 0 {
+			lines[i] += fmt.Sprintf(" [structured %d]", h.Ranks.Structured)
+		}
+		if h.Status != memory.StatusActive {
+			lines[i] += fmt.Sprintf(" (%s)", h.Status)
+		}
+		lines[i] += "\n"
 	}
-	return b.String()
+	return lines
+}
+
+// TestNULInText is case A16, which a text file cannot carry: U+0000 and invalid
+// UTF-8 come out the same on both stores, and spoil no other message.
+func TestNULInText(t *testing.T) {
+	onStores(t, func(t *testing.T, store storage.Store) {
+		ml := newLayer(t, store)
+		req := meminfra.AddRequest{UserID: "ada", ConversationID: "c1", Messages: []meminfra.Message{
+			{Content: "I use PostgreSQL."},
+			{Content: "I live in Os\x00lo.", Metadata: memory.Metadata{"pro\x00ject": "ki\x00ln"}},
+			{Content: "My wife is called An\xffna."},
+		}}
+		res, err := ml.Add(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &scenario{t: t, ml: ml, store: store, user: "ada", last: res}
+		want := "ADD database_preference=PostgreSQL new_fact\nADD location=Oslo new_fact\n"
+		if got := s.actions(); !strings.HasPrefix(got, want) {
+			t.Errorf("actions:\n%swant at first:\n%s", got, want)
+		}
+		if got := s.evidence("location=Oslo"); got != "\"I live in Oslo\"\n" {
+			t.Errorf("evidence: %s", got)
+		}
+		if got := s.current("meta project=kiln"); got != "location=Oslo\n" {
+			t.Errorf("by metadata: %s", got)
+		}
+		if got := s.search("Os\x00lo", ""); got[0] != "location=Oslo\n" {
+			t.Errorf("search: %s", got)
+		}
+		stored, err := store.Episodes(t.Context(), userPartition("ada"), []string{res.Episodes[1].ID, res.Episodes[2].ID})
+		if err != nil || len(stored) != 2 {
+			t.Fatalf("%d episodes: %v", len(stored), err)
+		}
+		for _, e := range stored {
+			if strings.ContainsRune(e.Content, 0) || e.Hash != sha256.Sum256([]byte(e.Content)) {
+				t.Errorf("episode %q is not stored clean, or its hash is of something else", e.Content)
+			}
+		}
+		req.Messages = []meminfra.Message{{ID: "m\x001", Content: "I live in Rome."}}
+		if _, err := ml.Add(t.Context(), req); !errors.Is(err, memory.ErrMalformedID) {
+			t.Errorf("an id with NUL: %v", err)
+		}
+	})
+}
+
+func userPartition(user string) string {
+	return memory.Partition{Tenant: "default", Kind: memory.PartitionUser, Name: user}.ID()
 }

@@ -118,9 +118,8 @@ type Tx interface {
 	// Sessions returns the first and last SentAt of each session of the
 	// conversation, by the first.
 	Sessions(ctx context.Context, conversation string) ([]SessionSpan, error)
-	// Unextracted returns the conversation's episodes, in Seq order, whose row
-	// for the extractor is pending or failed with no lease running at now.
-	Unextracted(ctx context.Context, conversation, extractor string, now time.Time) ([]memory.Episode, error)
+	// Unextracted returns episodes that wait for an extractor, by Seq.
+	Unextracted(ctx context.Context, p UnextractedParams) ([]memory.Episode, error)
 	// Extractions returns the extraction rows of those episodes.
 	Extractions(ctx context.Context, extractor string, episodeIDs []string) ([]memory.Extraction, error)
 	// ItemsByFactKey returns all items with one of those fact keys, by Seq.
@@ -168,6 +167,16 @@ type ChangesParams struct {
 	Model     string // embedding model
 }
 
+// UnextractedParams asks for episodes that wait for an extractor: those whose
+// row is pending or failed, with no lease running at Now.
+type UnextractedParams struct {
+	Conversation string // "" is all of them
+	Extractor    string
+	Now          time.Time
+	Unseen       bool // also those without a row for the extractor
+	Limit        int  // 0 is no limit
+}
+
 // Changes is what an index needs to catch up.
 type Changes struct {
 	Head       Head
@@ -181,6 +190,8 @@ type Changes struct {
 type ItemStates struct {
 	memory.Item
 	States []memory.State
+	// Source is the episode of the item's first evidence, "" for none.
+	Source string
 }
 
 // ItemRecord is an item with everything said about it.

@@ -83,11 +83,13 @@ func (s *Store) Changes(ctx context.Context, p storage.ChangesParams) (storage.C
 	var c storage.Changes
 	var heads []storage.Head
 	var r records
+	var sources []derivation
 	err := s.snapshot(ctx, "changes", func(b *pgx.Batch) {
 		b.Queue(selectHead+` WHERE partition = $1`, p.Partition).Query(into(&heads, scanHead))
 		b.Queue(selectEpisode+fromSaid(p.Since)+` ORDER BY e.seq`, p.Partition, p.Since, p.Model).
 			Query(into(&c.Episodes, scanEpisode))
 		r.askStates(b, fromChanged(p.Since), p.Partition, p.Since, p.Model)
+		b.Queue(fromFirst(p.Since), p.Partition, p.Since, p.Model).Query(into(&sources, scanDerivation))
 		b.Queue(vectors(p.Since), p.Partition, p.Since, p.Model).Query(into(&c.Embeddings, scanEmbedding))
 	})
 	if err != nil {
@@ -99,7 +101,28 @@ func (s *Store) Changes(ctx context.Context, p storage.ChangesParams) (storage.C
 	}
 	c.Reset = 0 < p.Since && p.Since < c.Head.Erased
 	c.Items = r.itemStates()
+	setSources(c.Items, sources)
 	return c, nil
+}
+
+// fromFirst makes the query for the episodes of the changed items' first evidence.
+func fromFirst(since int64) string {
+	query := `SELECT item, episode` + fromChanged(since)("evidence")
+	if since == 0 {
+		return query + ` AND n = 1`
+	}
+	return query + ` WHERE n = 1`
+}
+
+// setSources says of items which episode each was made from.
+func setSources(items []storage.ItemStates, sources []derivation) {
+	at := make(map[string]string, len(sources))
+	for _, s := range sources {
+		at[s.item] = s.source
+	}
+	for i := range items {
+		items[i].Source = at[items[i].ID]
+	}
 }
 
 func scanEmbedding(row pgx.CollectableRow) (e memory.Embedding, err error) {

@@ -2,7 +2,7 @@ package postgres
 
 import (
 	"context"
-	"time"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -75,14 +75,29 @@ ON CONFLICT (partition, conversation) DO UPDATE SET updated_at = excluded.update
 	return t.exec(ctx, "put conversation", sql, t.head.Partition, c.ID, memory.Micros(c.CreatedAt), memory.Micros(c.UpdatedAt))
 }
 
-// Unextracted implements storage.Tx.
-func (t *tx) Unextracted(ctx context.Context, conversation, extractor string, now time.Time) ([]memory.Episode, error) {
-	const sql = selectEpisode + `
-FROM episode e JOIN extraction x ON x.partition = e.partition AND x.episode = e.episode
-WHERE e.partition = $1 AND e.conversation = $2 AND x.extractor = $3
-	AND x.status IN ('pending', 'failed') AND (x.lease_until IS NULL OR x.lease_until <= $4)
-ORDER BY e.seq`
-	return read(ctx, t, "unextracted", sql, scanEpisode, t.head.Partition, conversation, extractor, memory.Micros(now))
+// Unextracted implements storage.Tx. Without Unseen it starts from the few open
+// rows; with it, from the episodes.
+func (t *tx) Unextracted(ctx context.Context, p storage.UnextractedParams) ([]memory.Episode, error) {
+	const open = `x.status IN ('pending', 'failed') AND (x.lease_until IS NULL OR x.lease_until <= $3)`
+	sql := `
+FROM episode e JOIN extraction x ON x.partition = e.partition AND x.episode = e.episode AND x.extractor = $2
+WHERE e.partition = $1 AND ` + open
+	if p.Unseen {
+		sql = `
+FROM episode e LEFT JOIN extraction x ON x.partition = e.partition AND x.episode = e.episode AND x.extractor = $2
+WHERE e.partition = $1 AND (x.episode IS NULL OR ` + open + `)`
+	}
+	args := []any{t.head.Partition, p.Extractor, memory.Micros(p.Now)}
+	if p.Conversation != "" {
+		args = append(args, p.Conversation)
+		sql += fmt.Sprintf(` AND e.conversation = $%d`, len(args))
+	}
+	sql += ` ORDER BY e.seq`
+	if p.Limit > 0 {
+		args = append(args, p.Limit)
+		sql += fmt.Sprintf(` LIMIT $%d`, len(args))
+	}
+	return read(ctx, t, "unextracted", selectEpisode+sql, scanEpisode, args...)
 }
 
 // Extractions implements storage.Tx.

@@ -85,6 +85,9 @@ func readChanges(ctx context.Context, c *conn, p storage.ChangesParams, since in
 	if ch.Items, err = readStates(ctx, c, items, args...); err != nil {
 		return err
 	}
+	if err := readSources(ctx, c, items, args, ch.Items); err != nil {
+		return err
+	}
 	ch.Episodes, err = collect(ctx, c, selectEpisode+episodes, args, scanEpisode)
 	if err != nil {
 		return err
@@ -101,4 +104,23 @@ WHERE partition = ?1 AND model = ?3 AND `+vectors, []any{p.Partition, since, p.M
 		return cmp.Or(cmp.Compare(a.OwnerKind, b.OwnerKind), cmp.Compare(a.OwnerID, b.OwnerID), cmp.Compare(a.Part, b.Part))
 	})
 	return err
+}
+
+// readSources says of items that match where which episode each was made from.
+func readSources(ctx context.Context, c *conn, where string, args []any, items []storage.ItemStates) error {
+	at := make(map[string]*storage.ItemStates, len(items))
+	for i := range items {
+		at[items[i].ID] = &items[i]
+	}
+	if len(items) == 0 {
+		return nil
+	}
+	return c.each(ctx, `SELECT item, episode FROM evidence `+where+` AND n = 1`, args, func(row scanner) error {
+		var item, episode string
+		err := row.Scan(&item, &episode)
+		if m := at[item]; err == nil && m != nil {
+			m.Source = episode
+		}
+		return err
+	})
 }

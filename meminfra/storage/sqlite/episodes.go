@@ -1,11 +1,11 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/storage"
@@ -72,13 +72,23 @@ ON CONFLICT (partition, conversation) DO UPDATE SET updated_at = excluded.update
 		t.head.Partition, c.ID, memory.Micros(c.CreatedAt), memory.Micros(c.UpdatedAt))
 }
 
-// Unextracted implements storage.Tx.
-func (t *tx) Unextracted(ctx context.Context, conversation, extractor string, now time.Time) ([]memory.Episode, error) {
-	return collect(ctx, t.c, selectEpisode+`
-JOIN extraction x ON x.partition = e.partition AND x.episode = e.episode
-WHERE e.partition = ?1 AND e.conversation = ?2 AND x.extractor = ?3
-	AND x.status IN ('pending', 'failed') AND (x.lease_until IS NULL OR x.lease_until <= ?4)
-ORDER BY +e.seq`, []any{t.head.Partition, conversation, extractor, memory.Micros(now)}, scanEpisode)
+// Unextracted implements storage.Tx. Without Unseen it starts from the few open
+// rows; with it, from the episodes.
+func (t *tx) Unextracted(ctx context.Context, p storage.UnextractedParams) ([]memory.Episode, error) {
+	const open = `x.status IN ('pending', 'failed') AND (x.lease_until IS NULL OR x.lease_until <= ?3)`
+	sql := `
+JOIN extraction x ON x.partition = e.partition AND x.episode = e.episode AND x.extractor = ?2
+WHERE e.partition = ?1 AND ` + open
+	if p.Unseen {
+		sql = `
+LEFT JOIN extraction x ON x.partition = e.partition AND x.episode = e.episode AND x.extractor = ?2
+WHERE e.partition = ?1 AND (x.episode IS NULL OR ` + open + `)`
+	}
+	args := []any{t.head.Partition, p.Extractor, memory.Micros(p.Now), cmp.Or(p.Limit, -1)}
+	if p.Conversation != "" {
+		sql, args = sql+` AND e.conversation = ?5`, append(args, p.Conversation)
+	}
+	return collect(ctx, t.c, selectEpisode+sql+` ORDER BY +e.seq LIMIT ?4`, args, scanEpisode)
 }
 
 const extractionColumns = `partition, episode, extractor, status, attempts, lease_until, error, updated_at`

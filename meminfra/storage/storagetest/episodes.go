@@ -282,13 +282,24 @@ func extractions(t *testing.T, s storage.Store) {
 	commit(t, s, ada, func(tx storage.Tx) error {
 		check(t, tx.PutExtractions(t.Context(), rows))
 		for now, want := range map[int][]string{19: {"e1"}, 20: {"e1", "e3"}, 31: {"e1", "e2", "e3"}} {
-			got, err := tx.Unextracted(t.Context(), "c1", "x", at(now))
+			got, err := tx.Unextracted(t.Context(), storage.UnextractedParams{Conversation: "c1", Extractor: "x", Now: at(now)})
 			check(t, err)
 			same(t, fmt.Sprint("unextracted at ", now), ids(got, episodeID), want)
 		}
-		got, err := tx.Unextracted(t.Context(), "c2", "x", at(40))
-		check(t, err)
-		same(t, "another conversation", ids(got, episodeID), []string(nil))
+		for _, c := range []struct {
+			what string
+			p    storage.UnextractedParams
+			want []string
+		}{
+			{"another conversation", storage.UnextractedParams{Conversation: "c2", Extractor: "x", Now: at(40)}, nil},
+			{"all conversations", storage.UnextractedParams{Extractor: "x", Now: at(40)}, []string{"e1", "e2", "e3"}},
+			{"unseen too", storage.UnextractedParams{Extractor: "x", Now: at(40), Unseen: true}, []string{"e1", "e2", "e3", "e6"}},
+			{"of another extractor", storage.UnextractedParams{Conversation: "c1", Extractor: "y", Now: at(40), Unseen: true, Limit: 2}, []string{"e1", "e2"}},
+		} {
+			got, err := tx.Unextracted(t.Context(), c.p)
+			check(t, err)
+			same(t, c.what, ids(got, episodeID), c.want)
+		}
 		return nil
 	})
 	rows[0].Status, rows[0].Attempts, rows[0].Error, rows[0].LeaseUntil = memory.ExtractionDone, 9, "", at(50)

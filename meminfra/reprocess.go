@@ -1,0 +1,87 @@
+package meminfra
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/storage"
+)
+
+// ReprocessRequest asks to extract what waits.
+type ReprocessRequest struct {
+	UserID string
+	// ConversationID narrows it to one conversation; "" is all of the user's.
+	ConversationID string
+	// UserName is what the user is called, if messages carry names.
+	UserName string
+	// Upgrade also takes up what another extractor dealt with and the present
+	// one has not seen: built in first, a model later. Nothing is undone;
+	// what is said again is a NOOP, what is new is added.
+	Upgrade bool
+}
+
+// ReprocessResult is what it did.
+type ReprocessResult struct {
+	Episodes   int           `json:"episodes"` // taken up
+	Actions    []ActionTaken `json:"actions"`
+	Rejections []Rejection   `json:"rejections"`
+	Degraded   []string      `json:"degraded"`
+}
+
+// reprocessBatch is how many messages are taken up in one commit.
+const reprocessBatch = 200
+
+// Reprocess extracts the messages whose extraction failed or was interrupted,
+// in order, batch by batch; what is done stays done if it stops half-way, and
+// the next call goes on. Errors: ErrNoUser, ErrClosed, *ExtractionError with a
+// non-nil result, and those of the store. Source: design section 5.
+func (c Curator) Reprocess(ctx context.Context, req ReprocessRequest) (*ReprocessResult, error) {
+	if _, err := c.m.partitionOf(req.UserID); err != nil {
+		return nil, fmt.Errorf("reprocess: %w", err)
+	}
+	out := &ReprocessResult{Actions: []ActionTaken{}, Rejections: []Rejection{}, Degraded: []string{}}
+	for {
+		a := c.m.newAddition(AddRequest{UserID: req.UserID, UserName: req.UserName, ConversationID: req.ConversationID})
+		a.upgrade = req.Upgrade
+		err := a.takeUp(ctx)
+		out.Episodes += len(a.target)
+		out.Actions = append(out.Actions, a.result.Actions...)
+		out.Rejections = append(out.Rejections, a.result.Rejections...)
+		out.Degraded = append(out.Degraded, a.result.Degraded...)
+		if err != nil {
+			return out, fmt.Errorf("reprocess: %w", err)
+		}
+		if len(a.target) == 0 {
+			return out, nil
+		}
+	}
+}
+
+// takeUp leases the next batch of waiting messages, of one conversation, and
+// finishes them.
+func (a *addition) takeUp(ctx context.Context) error {
+	err := a.update(ctx, func(ctx context.Context, tx storage.Tx) error {
+		waiting, err := tx.Unextracted(ctx, storage.UnextractedParams{Conversation: a.req.ConversationID,
+			Extractor: a.extractor.ID(), Now: a.now(), Unseen: a.upgrade, Limit: reprocessBatch})
+		if err != nil {
+			return err
+		}
+		if len(waiting) == 0 {
+			return errNothing
+		}
+		a.target = slices.DeleteFunc(waiting, func(e memory.Episode) bool {
+			return e.ConversationID != waiting[0].ConversationID
+		})
+		return a.lease(ctx, tx, a.target)
+	})
+	if errors.Is(err, errNothing) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return a.work(ctx)
+}

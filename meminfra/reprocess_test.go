@@ -1,0 +1,107 @@
+package meminfra_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/meminfra/memory-layer/meminfra"
+	"github.com/meminfra/memory-layer/meminfra/extract"
+	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/storage"
+)
+
+// scripted is an extractor that proposes an open fact for each message that has
+// a word, and fails while broken.
+type scripted struct {
+	id, word string
+	broken   bool
+}
+
+var errNoModel = errors.New("no model today")
+
+func (s *scripted) ID() string { return s.id }
+
+func (s *scripted) Extract(_ context.Context, in extract.Input) (extract.Output, error) {
+	if s.broken {
+		return extract.Output{}, errNoModel
+	}
+	var out extract.Output
+	for _, m := range in.Target {
+		if strings.Contains(m.Content, s.word) {
+			out.Candidates = append(out.Candidates, extract.Candidate{Text: m.Content, Subject: m.Speaks, Polarity: memory.Positive,
+				EpisodeID: m.ID, Quote: m.Content, Start: -1})
+		}
+	}
+	return out, nil
+}
+
+// TestReprocessTakesUpWhatFailed: a failed extraction is not an empty one; what
+// was said waits, in every conversation, until an extractor could read it.
+func TestReprocessTakesUpWhatFailed(t *testing.T) {
+	onStores(t, func(t *testing.T, store storage.Store) {
+		x := &scripted{id: "x/1", word: "bees", broken: true}
+		ml := newLayer(t, store, func(o *meminfra.Options) { o.Extractor = x })
+		for _, conversation := range []string{"c1", "c2"} {
+			res, err := ml.Add(t.Context(), meminfra.AddRequest{UserID: "ada", ConversationID: conversation,
+				Messages: []meminfra.Message{{Content: "I keep bees in " + conversation}, {Content: "Thanks"}}})
+			var failed *meminfra.ExtractionError
+			if !errors.As(err, &failed) || len(failed.EpisodeIDs) != 2 || res == nil || len(res.Episodes) != 2 {
+				t.Fatalf("%v, %+v", err, res)
+			}
+		}
+		reprocess := func() (*meminfra.ReprocessResult, error) {
+			return ml.Curate().Reprocess(t.Context(), meminfra.ReprocessRequest{UserID: "ada"})
+		}
+		if _, err := reprocess(); !errors.Is(err, errNoModel) {
+			t.Fatalf("still broken: %v", err)
+		}
+		x.broken = false
+		res, err := reprocess()
+		if err != nil || res.Episodes != 4 || len(res.Actions) != 2 {
+			t.Fatalf("%v, %+v", err, res)
+		}
+		if res, err = reprocess(); err != nil || res.Episodes != 0 {
+			t.Errorf("again: %v, %+v", err, res)
+		}
+	})
+}
+
+// TestReprocessUpgrade: a store filled by one extractor is read again by a
+// better one; nothing is doubled, old decisions stay, new items come.
+func TestReprocessUpgrade(t *testing.T) {
+	onStores(t, func(t *testing.T, store storage.Store) {
+		add := func(ml *meminfra.MemoryLayer) {
+			_, err := ml.Add(t.Context(), meminfra.AddRequest{UserID: "ada", ConversationID: "c", Messages: []meminfra.Message{
+				{ID: "1", Content: "I live in Paris."}, {ID: "2", Content: "My bees swarmed on Sunday."}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		add(newLayer(t, store, func(o *meminfra.Options) { o.NewID = nil }))
+		better := newLayer(t, store, func(o *meminfra.Options) {
+			o.Extractor, o.NewID = &scripted{id: "better/1", word: "s"}, nil
+		})
+		plain, err := better.Curate().Reprocess(t.Context(), meminfra.ReprocessRequest{UserID: "ada"})
+		if err != nil || plain.Episodes != 0 {
+			t.Fatalf("nothing waits: %v, %+v", err, plain)
+		}
+		res, err := better.Curate().Reprocess(t.Context(), meminfra.ReprocessRequest{UserID: "ada", Upgrade: true})
+		if err != nil || res.Episodes != 2 || len(res.Actions) != 2 {
+			t.Fatalf("%v, %+v", err, res)
+		}
+		list, err := better.List(t.Context(), meminfra.ListRequest{UserID: "ada"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts := []string{}
+		for _, r := range list.Records {
+			texts = append(texts, r.Predicate+"|"+r.Text)
+		}
+		if got := strings.Join(texts, "; "); got != "|My bees swarmed on Sunday.; |I live in Paris.; location|I live in Paris" &&
+			got != "|My bees swarmed on Sunday.; |I live in Paris.; location|I live in Paris." {
+			t.Errorf("items: %s", got)
+		}
+	})
+}
