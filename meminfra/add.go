@@ -67,7 +67,8 @@ type addition struct {
 	chain     *ledger.Chain    // of the commit under way
 	// unembedded are new items whose text the extractor did not propose.
 	unembedded []memory.Item
-	upgrade    bool // what another extractor has done counts as waiting
+	upgrade    bool             // what another extractor has done counts as waiting
+	context    []memory.Episode // of the conversation, before the target
 	result     *AddResult
 }
 
@@ -109,7 +110,7 @@ func (a *addition) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !a.embedItems(ctx, a.partition, a.unembedded) {
+	if found.vectors != nil && !a.embedItems(ctx, a.partition, a.unembedded) {
 		a.result.Degraded = append(a.result.Degraded, "stored without all vectors: the embedder or the store failed")
 	}
 	return nil
@@ -183,9 +184,16 @@ func (a *addition) storeEpisodes(ctx context.Context, tx storage.Tx) error {
 	return a.lease(ctx, tx, left)
 }
 
-// lease marks the target episodes as taken by this call. How often the ones
-// left over were tried stays on record.
-func (a *addition) lease(ctx context.Context, tx storage.Tx, left []memory.Episode) error {
+// contextSize is how many messages before the target an extractor is shown.
+const contextSize = 20
+
+// lease marks the target episodes as taken by this call, and reads what was
+// said before them. How often the ones left over were tried stays on record.
+func (a *addition) lease(ctx context.Context, tx storage.Tx, left []memory.Episode) (err error) {
+	a.context, err = tx.Recent(ctx, a.target[0].ConversationID, a.target[0].Seq, contextSize)
+	if err != nil {
+		return err
+	}
 	attempts := make(map[string]int, len(left))
 	if len(left) > 0 {
 		before, err := tx.Extractions(ctx, a.extractor.ID(), episodeIDs(left))
@@ -325,10 +333,8 @@ func (a *addition) propose(ctx context.Context) (proposal, error) {
 // extract asks the extractor, outside of any transaction. A failure is
 // recorded on the episodes, which wait for the next call.
 func (a *addition) extract(ctx context.Context) (extract.Output, error) {
-	in := extract.Input{UserID: a.req.UserID, UserName: a.req.UserName, Target: make([]extract.Message, len(a.target))}
-	for i := range a.target {
-		in.Target[i] = extract.Message{Episode: a.target[i], Speaks: speaks(&a.target[i], a.req.UserID, a.req.UserName)}
-	}
+	in := extract.Input{UserID: a.req.UserID, UserName: a.req.UserName,
+		Target: a.messages(a.target), Context: a.messages(a.context)}
 	out, err := a.extractor.Extract(ctx, in)
 	if err == nil {
 		return out, nil
@@ -340,6 +346,14 @@ func (a *addition) extract(ctx context.Context) (extract.Output, error) {
 		}
 	}
 	return extract.Output{}, failed
+}
+
+func (a *addition) messages(list []memory.Episode) []extract.Message {
+	out := make([]extract.Message, len(list))
+	for i := range list {
+		out[i] = extract.Message{Episode: list[i], Speaks: speaks(&list[i], a.req.UserID, a.req.UserName)}
+	}
+	return out
 }
 
 func (a *addition) markFailed(ctx context.Context) error {

@@ -45,9 +45,13 @@ func (c *claim) statement() memory.Statement {
 		Valid:          c.evidence.Stated,
 		SentAt:         c.episode.SentAt,
 		ConversationID: c.episode.ConversationID,
-		Position:       c.episode.Seq,
+		Position:       position(c.episode.Seq, c.evidence.Start),
 	}
 }
+
+// position orders statements by message and then by place in it; a message is
+// shorter than 2^21 bytes.
+func position(seq int64, start int) int64 { return seq<<21 | int64(start) }
 
 // storedStatement reads a statement off stored evidence.
 func storedStatement(e *storage.EvidenceRecord, valueID string) memory.Statement {
@@ -59,7 +63,7 @@ func storedStatement(e *storage.EvidenceRecord, valueID string) memory.Statement
 		Valid:          e.Stated,
 		SentAt:         e.SentAt,
 		ConversationID: e.ConversationID,
-		Position:       e.EpisodeSeq,
+		Position:       position(e.EpisodeSeq, e.Start),
 	}
 }
 
@@ -178,12 +182,16 @@ func (a *addition) canonicalise(item *memory.Item) (reason string) {
 		return "no_value"
 	}
 	item.Value, item.ValueID = shown, id
-	name := item.Subject.Name
-	if item.Subject == memory.UserSubject {
-		name = a.req.UserID
-	}
-	item.FactKey, _ = a.registry.Key(item.Subject.Type, name, p.Name, id)
+	item.FactKey, _ = a.registry.Key(item.Subject.Type, subjectName(item.Subject, a.req.UserID), p.Name, id)
 	return ""
+}
+
+// subjectName is what a subject is called in a fact key: the user by his id.
+func subjectName(s memory.Subject, userID string) string {
+	if s == memory.UserSubject {
+		return userID
+	}
+	return s.Name
 }
 
 func kindOr(k, other memory.Kind) memory.Kind {

@@ -237,7 +237,10 @@ func (k *curation) edit(req EditRequest, found extract.Output) error {
 	if k.item.FactKey != "" {
 		act = k.editFact
 	}
-	id := act(c)
+	id, err := act(c)
+	if err != nil {
+		return err
+	}
 	k.w.nextState(old, memory.State{Status: memory.StatusSuperseded, Valid: old.Valid.Emptied(), Cause: id,
 		Reason: reasonEdited, Decision: k.decision.ID})
 	return nil
@@ -245,8 +248,18 @@ func (k *curation) edit(req EditRequest, found extract.Output) error {
 
 // editFact lets the line settle with the new wording in place of the old one,
 // which takes the old one's witnesses along if the value is the same.
-func (k *curation) editFact(c *claim) string {
+func (k *curation) editFact(c *claim) (string, error) {
 	rest := slices.DeleteFunc(slices.Clone(k.line), func(r storage.ItemRecord) bool { return r.ID == k.item.ID })
+	if c.item.FactKey != k.item.FactKey {
+		// Another value of many, or another category: the old line settles
+		// without the item, and the new wording joins the line of its own key.
+		newLine(k.w, k.tx, rest, k.decision.ID).reconcile(nil)
+		other, err := k.tx.ItemsByFactKey(k.ctx, []string{c.item.FactKey})
+		if err != nil {
+			return "", err
+		}
+		rest = other
+	}
 	l := newLine(k.w, k.tx, rest, k.decision.ID)
 	l.edited = &k.item.Item
 	l.hear([]*claim{c})
@@ -260,11 +273,11 @@ func (k *curation) editFact(c *claim) string {
 	taken := map[string]ActionTaken{}
 	l.reconcile(taken)
 	k.supersede(taken[c.decision].ItemID)
-	return taken[c.decision].ItemID
+	return taken[c.decision].ItemID, nil
 }
 
 // editOpen makes the new version of an open-world item, witnesses included.
-func (k *curation) editOpen(c *claim) string {
+func (k *curation) editOpen(c *claim) (string, error) {
 	c.item.ID = k.newID()
 	c.item.Supersedes, c.item.Root = k.item.ID, k.item.Root
 	k.decision.ItemID = c.item.ID
@@ -275,7 +288,7 @@ func (k *curation) editOpen(c *claim) string {
 		k.w.addEvidence(e.Evidence, k.decision.ID)
 		rec.Evidence = append(rec.Evidence, e)
 	}
-	return rec.ID
+	return rec.ID, nil
 }
 
 // supersede makes the decision of the edit say so: the line may have found a
@@ -332,24 +345,27 @@ func (k *curation) reworded(req EditRequest, found extract.Output) (memory.Item,
 	return item, nil
 }
 
-// revalue finds the value that the new text says.
+// revalue finds the value that the new text says, and with it the fact key and
+// the times: what the text says itself goes before what was known.
 func (k *curation) revalue(item *memory.Item, req EditRequest, found extract.Output) error {
-	if item.Predicate == "" {
-		return nil
+	if !strings.Contains(item.Text, item.Vague.Words) {
+		item.Vague = memory.Vague{}
 	}
 	raw := req.Value
-	for _, c := range found.Candidates {
-		if name, ok := k.registry.Canonical(c.Predicate); raw == "" && ok && name == item.Predicate && c.Polarity == item.Polarity {
+	if c := k.saying(item, found); c != nil {
+		if raw == "" {
 			raw = c.Value
 		}
+		retime(item, c)
 	}
-	if raw == "" {
-		if !saysValue(item.Text, item.Value) {
-			return ErrNoValue
-		}
+	switch {
+	case item.Predicate == "":
 		return nil
-	}
-	if item.FactKey == "" {
+	case raw == "" && !saysValue(item.Text, item.Value):
+		return ErrNoValue
+	case raw == "":
+		return nil
+	case item.FactKey == "":
 		item.Value, item.ValueID = memory.CleanText(raw), memory.FoldName(raw)
 		return nil
 	}
@@ -358,7 +374,33 @@ func (k *curation) revalue(item *memory.Item, req EditRequest, found extract.Out
 		return ErrNoValue
 	}
 	item.Value, item.ValueID = shown, id
+	item.FactKey, _ = k.registry.Key(item.Subject.Type, subjectName(item.Subject, k.userID), item.Predicate, id)
 	return nil
+}
+
+// saying finds the candidate that says the item's fact; nil for none.
+func (k *curation) saying(item *memory.Item, found extract.Output) *extract.Candidate {
+	for i := range found.Candidates {
+		c := &found.Candidates[i]
+		if name, ok := k.registry.Canonical(c.Predicate); ok && name == item.Predicate && c.Polarity == item.Polarity {
+			return c
+		}
+	}
+	return nil
+}
+
+// retime takes over the times that a candidate names.
+func retime(item *memory.Item, c *extract.Candidate) {
+	if c.Stated.From.IsZero() && c.Stated.To.IsZero() && c.Vague.IsZero() {
+		return
+	}
+	item.Vague = c.Vague
+	if !c.Stated.From.IsZero() {
+		item.Stated.From = memory.Time(c.Stated.From)
+	}
+	if !c.Stated.To.IsZero() {
+		item.Stated.To = memory.Time(c.Stated.To)
+	}
 }
 
 // commit writes the batch and reports.

@@ -139,7 +139,7 @@ func (l *line) reconcile(taken map[string]ActionTaken) {
 	l.name(plan)
 	for _, c := range l.claims {
 		act := l.act(plan, c)
-		taken[c.decision] = act
+		taken[c.decision] = act // taken may be nil only without claims
 		l.addDecision(memory.Decision{ID: c.decision, Operation: c.operation, Action: act.Action, ItemID: act.ItemID,
 			SupersededID: act.SupersededID, EpisodeID: c.episode.ID, Reason: act.Reason, Inputs: l.inputs()})
 	}

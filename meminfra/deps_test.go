@@ -18,9 +18,11 @@ var layers = [][]string{
 	{"meminfra/memory", "predicates", "fusion", "index"},
 	{"index/exact", "index/bm25", "index/indextest", "intent", "meminfra/llm", "meminfra/storage", "meminfra/extract"},
 	{"meminfra/llm/hashed", "meminfra/extract/patterns", "migrate", "meminfra/storage/storagetest",
-		"meminfra/memtest", "meminfra/reconcile", "meminfra/ledger", "meminfra/access"},
-	{"migrate/sqlite", "migrate/postgres", "meminfra/retrieve", "meminfra/memtest/pgtest"},
-	{"meminfra/storage/sqlite", "meminfra/storage/postgres", "meminfra"},
+		"meminfra/memtest", "meminfra/reconcile", "meminfra/ledger", "meminfra/access",
+		"meminfra/llm/schema", "meminfra/llm/internal/wire", "meminfra/llm/replay", "meminfra/llm/llmtest"},
+	{"migrate/sqlite", "migrate/postgres", "meminfra/retrieve", "meminfra/memtest/pgtest",
+		"meminfra/llm/openai", "meminfra/llm/anthropic", "meminfra/extract/model"},
+	{"meminfra/llm/provider", "meminfra/storage/sqlite", "meminfra/storage/postgres", "meminfra"},
 	{"cmd/meminfra"},
 }
 
@@ -42,6 +44,11 @@ var never = []struct{ who, what, why string }{
 	{"meminfra/storage/postgres", "meminfra/storage/sqlite", "adapters are strangers to each other"},
 	{"meminfra/storage/sqlite", "migrate/postgres", "an embedded store links no pgx"},
 	{"meminfra/storage/postgres", "migrate/sqlite", "a server store links no SQLite"},
+	{"meminfra", "meminfra/llm/openai", "adapters are handed in: whoever asks no model links no SDK"},
+	{"meminfra", "meminfra/llm/anthropic", "adapters are handed in: whoever asks no model links no SDK"},
+	{"meminfra/llm/openai", "meminfra/llm/anthropic", "adapters are strangers to each other"},
+	{"meminfra/llm/anthropic", "meminfra/llm/openai", "adapters are strangers to each other"},
+	{"meminfra/llm/provider", "meminfra/llm/anthropic", "the Anthropic SDK is large and is handed in"},
 	{"meminfra", "testing", "test support stays out of what users link"},
 	{"cmd/meminfra", "testing", "test support stays out of what users link"},
 }

@@ -387,9 +387,10 @@ func (s *scenario) line(fact string) string {
 		for _, key := range slices.Sorted(maps.Keys(v.Metadata)) {
 			fmt.Fprintf(&b, " %s=%v", key, v.Metadata[key])
 		}
-		for i, stage := range v.Stages {
-			sep := map[bool]string{true: "; ", false: ", "}[i == 0]
+		sep := "; "
+		for _, stage := range v.Stages {
 			b.WriteString(sep + stage.Reason)
+			sep = ", "
 			if stage.ClosedBy != "" {
 				b.WriteString(" by " + s.fact(stage.ClosedBy))
 			}

@@ -21,13 +21,15 @@ type Extractor interface {
 	Extract(ctx context.Context, in Input) (Output, error)
 }
 
-// Input is what an extractor sees. Facts come from Target only; Context
-// resolves references.
+// Input is what an extractor sees. Facts come from Target only; the rest, all of
+// it of the same conversation and from before the target, resolves references.
 type Input struct {
 	UserID   string
 	UserName string // the user's name, "" if not told
 	Target   []Message
-	Context  []Message // older messages of the same conversation, in order
+	Context  []Message // the messages just before the target, in order
+	Older    []Message // earlier ones that bear on the target, in order
+	Summary  string    // of the conversation so far, "" for none
 }
 
 // Message is an episode with the subject for whom it speaks.
@@ -39,7 +41,8 @@ type Message struct {
 // Output is what an extractor returns.
 type Output struct {
 	Candidates []Candidate
-	Model      string // the model asked, "" for none
+	Rejections []Rejection // proposals that could not be made candidates
+	Model      string      // the model asked, "" for none
 	PromptHash string
 }
 

@@ -3,6 +3,7 @@ package memory
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -17,8 +18,9 @@ import (
 type Metadata map[string]any
 
 // Canonical returns the metadata as canonical JSON (RFC 8785), with the text
-// rules of CleanText applied, and "" for no metadata. Integers beyond 2^53
-// would not survive as JSON numbers and are refused; write them as strings.
+// rules of CleanText applied, and "" for no metadata. An integer that a JSON
+// number (a float64) cannot hold would not survive and is refused; write it as a
+// string.
 // Errors: ErrTooLong over MaxMetadataBytes, a plain error for what is no JSON.
 func (m Metadata) Canonical() (string, error) {
 	if len(m) == 0 {
@@ -26,7 +28,7 @@ func (m Metadata) Canonical() (string, error) {
 	}
 	raw, err := json.Marshal(map[string]any(m))
 	if err != nil {
-		return "", fmt.Errorf("metadata: %w", err)
+		return "", errors.New("metadata: a value that is not JSON") // what package json says can quote it
 	}
 	var v any
 	dec := json.NewDecoder(bytes.NewReader(raw))
@@ -79,8 +81,8 @@ func writeCanonical(b *strings.Builder, v any) error {
 		if err != nil {
 			return fmt.Errorf("number out of range")
 		}
-		if i, err := strconv.ParseInt(string(v), 10, 64); err == nil && (i > 1<<53 || i < -(1<<53)) {
-			return fmt.Errorf("integer beyond 2^53: write it as a string")
+		if !strings.ContainsAny(string(v), ".eE") && strconv.FormatFloat(f, 'f', -1, 64) != string(v) {
+			return fmt.Errorf("integer of more digits than a JSON number keeps: write it as a string")
 		}
 		return writeNumber(b, f)
 	case float64:

@@ -15,5 +15,5 @@ type Statement struct {
 	// Valid.From, then these three in order.
 	SentAt         time.Time
 	ConversationID string
-	Position       int64
+	Position       int64 // of the message in its conversation, and of the words in it
 }

@@ -141,7 +141,8 @@ func (a *admission) timely(r *index.Attr, mode History) bool {
 	if mode == HistoryInclude && a.ValidAt.IsZero() {
 		return true
 	}
-	holds := memory.Validity{From: state.From, To: state.To}.Contains(a.moment())
+	// An undated past ("I used to ...") has no known start and claims no moment.
+	holds := !state.From.IsZero() && memory.Validity{From: state.From, To: state.To}.Contains(a.moment())
 	if !a.ValidAt.IsZero() {
 		// What held then, whatever became of it since.
 		return holds && status != memory.StatusArchived

@@ -43,8 +43,9 @@ type Filters struct {
 	SubjectType string `json:"subject_type,omitempty"`
 	SubjectName string `json:"subject_name,omitempty"`
 	// Value keeps items whose value is the same once canonical. It needs Predicate.
-	Value          string `json:"value,omitempty"`
-	FactKey        string `json:"fact_key,omitempty"`
+	Value   string `json:"value,omitempty"`
+	FactKey string `json:"fact_key,omitempty"`
+	// ConversationID keeps episodes of that conversation and items first said in it.
 	ConversationID string `json:"conversation_id,omitempty"`
 	AgentID        string `json:"agent_id,omitempty"`
 	// MinAuthority keeps this authority and stronger: authorized, attested, unendorsed.

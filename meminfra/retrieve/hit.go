@@ -72,12 +72,14 @@ type Ranks struct {
 	Vector     Rank `json:"vector"`
 }
 
-// Hit is a ranked record. Score lies in [0,1]: 1 is the first place in all
-// three branches.
+// Hit is a ranked record. Score lies in [0,1]: 1 would be the first place in all
+// three branches and everything else in its favour as well. Why tells its parts;
+// it is not part of the search document.
 type Hit struct {
 	Record
 	Score float64
 	Ranks Ranks
+	Why   Explanation
 }
 
 // MarshalJSON writes the documented hit, in its documented order of fields.

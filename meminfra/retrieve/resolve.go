@@ -38,6 +38,7 @@ func (r *Retriever) resolve(ctx context.Context, partition string, keys []index.
 		}
 		for i := range list {
 			a := itemAttr(&list[i].Item, list[i].States)
+			a.ConversationID = shown[i].ConversationID
 			out[a.Key] = resolved{shown[i], a, evidenceEpisodes(list[i].Evidence)}
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/meminfra/memory-layer/fusion"
 	"github.com/meminfra/memory-layer/index"
 	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/memory"
@@ -54,6 +55,12 @@ type Query struct {
 	Limit      int
 	Filters    Filters
 	SkipIntent bool
+	// Fusion merges the branches; nil is fusion.Default.
+	Fusion fusion.Strategy
+	// SkipContext leaves the order to fusion, SkipPriors gives nothing to what
+	// is recent.
+	SkipContext bool
+	SkipPriors  bool
 }
 
 // view brings the partition's index up to date and runs f on it. A partition

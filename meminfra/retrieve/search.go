@@ -9,6 +9,7 @@ import (
 	"github.com/meminfra/memory-layer/fusion"
 	"github.com/meminfra/memory-layer/index"
 	"github.com/meminfra/memory-layer/intent"
+	"github.com/meminfra/memory-layer/meminfra/llm/hashed"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 )
 
@@ -36,10 +37,10 @@ func (r *Retriever) Search(ctx context.Context, q Query) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	vector := s.embed(ctx)
+	embed := s.embedder(ctx)
 	var ranked []candidate
 	err = r.view(ctx, q.Partition, func(v *index.View) error {
-		ranked = s.rank(v, vector)
+		ranked = s.rank(v, embed)
 		return nil
 	})
 	if err != nil {
@@ -76,10 +77,22 @@ func (r *Retriever) begin(q Query) (*search, error) {
 	return s, nil
 }
 
-// embed returns the query's vector, or nil: an embedder that is down costs the
+// embedder returns what gives the query's vector within the view. The built-in
+// embedder computes it there, without the names of people, in whose presence it
+// finds every text that mentions them; any other is asked now, with the query as
+// it stands, since nothing may block a view. Source: locomo-baselines.md.
+func (s *search) embedder(ctx context.Context) func(*ask) []float32 {
+	if _, builtIn := s.Embedder.(*hashed.Embedder); builtIn {
+		return func(k *ask) []float32 { return s.embed(ctx, k.nameless) }
+	}
+	vector := s.embed(ctx, s.query.Text)
+	return func(*ask) []float32 { return vector }
+}
+
+// embed returns a text's vector, or nil: an embedder that is down costs the
 // vector branch and no more.
-func (s *search) embed(ctx context.Context) []float32 {
-	list, err := s.Embedder.Embed(ctx, []string{s.query.Text})
+func (s *search) embed(ctx context.Context, text string) []float32 {
+	list, err := s.Embedder.Embed(ctx, []string{text})
 	switch {
 	case err != nil:
 		s.degrade("vector branch left out: the embedder failed")
@@ -98,34 +111,70 @@ func (s *search) degrade(format string, args ...any) {
 	s.degraded = append(s.degraded, fmt.Sprintf(format, args...))
 }
 
-// candidate is a fused row.
+// candidate is a row on its way to become a hit.
 type candidate struct {
 	key   index.Key
 	attr  *index.Attr
+	row   int
 	score float64
 	ranks Ranks
+	why   Explanation
 }
 
-// rank runs the branches over the admitted rows and fuses them.
-func (s *search) rank(v *index.View, vector []float32) []candidate {
+// rank runs the branches over the admitted rows, fuses them, and lets the
+// context of the best re-order them.
+func (s *search) rank(v *index.View, embed func(*ask) []float32) []candidate {
 	admitted := v.Admit(s.adm.admits)
-	s.fallBack(v, admitted)
-	found := s.searchVector(v, vector, admitted)
-	fused := fusion.Fuse(fusion.Default, []fusion.List{
+	pop := takeCensus(v, admitted)
+	s.fallBack(pop)
+	ask := readAsk(s.query.Text, pop.people, s.adm.now)
+	vector := embed(&ask)
+	words := v.SearchWords(s.query.Text, admitted, branchDepth)
+	vectors := s.searchVector(v, vector, admitted, branchDepth)
+	if len(vectors) == 0 {
+		s.noteModel(v, vector)
+	}
+	list := s.fuse(v, []fusion.List{
 		{Branch: fusion.Structured, Keys: s.structured(v)},
-		{Branch: fusion.Lexical, Keys: rowsOf(v.SearchWords(s.query.Text, admitted, branchDepth))},
-		{Branch: fusion.Vector, Keys: rowsOf(found)},
-	}, nil)
+		{Branch: fusion.Lexical, Keys: rowsOf(words)},
+		{Branch: fusion.Vector, Keys: rowsOf(vectors)},
+	})
+	scale := 1.0
+	if !s.query.SkipContext {
+		list = s.inContext(v, pop, &ask, vector, list, words, vectors)
+		scale += mostSignals
+	}
+	if !s.query.SkipPriors {
+		scale += mostPrior
+	}
+	for i := range list {
+		c := &list[i]
+		if !s.query.SkipPriors {
+			c.why.Prior = prior(c.attr.At, s.adm.now)
+		}
+		c.why.Scale = scale
+		c.score = c.why.score()
+	}
+	slices.SortFunc(list, byScore)
+	return list
+}
+
+// fuse merges the branches, leaning to the granularity that the query went to.
+func (s *search) fuse(v *index.View, lists []fusion.List) []candidate {
+	strategy := s.query.Fusion
+	if strategy == nil {
+		strategy = fusion.Default
+	}
+	fused := fusion.Fuse(strategy, lists, nil)
 	list := make([]candidate, len(fused))
 	for i, f := range fused {
 		a := v.Attr(f.Key)
-		list[i] = candidate{a.Key, a, f.Score * s.weight(a), Ranks{
+		list[i] = candidate{key: a.Key, attr: a, row: f.Key, ranks: Ranks{
 			Structured: Rank(f.Ranks[fusion.Structured]),
 			Lexical:    Rank(f.Ranks[fusion.Lexical]),
 			Vector:     Rank(f.Ranks[fusion.Vector]),
-		}}
+		}, why: Explanation{Fused: f.Score * s.weight(a)}}
 	}
-	slices.SortFunc(list, byScore)
 	return list
 }
 
@@ -143,37 +192,28 @@ func byScore(a, b candidate) int {
 
 // weight leans towards the granularity that the query was routed to.
 func (s *search) weight(a *index.Attr) float64 {
-	var off bool
-	switch s.route {
-	case intent.Facts:
-		off = a.Owner == index.Episode
-	case intent.Episodes:
-		off = a.Owner == index.Item
-	case intent.Summaries:
-		off = a.Kind != string(memory.KindSummary)
-	}
-	if off {
+	if s.offRoute(a) {
 		return offRouteWeight
 	}
 	return 1
 }
 
-// fallBack re-routes a query whose granularity has no rows, and says so.
-func (s *search) fallBack(v *index.View, admitted *index.Bitmap) {
-	var facts, episodes, summaries bool
-	for row := range admitted.All() {
-		switch a := v.Attr(row); {
-		case a.Owner == index.Episode:
-			episodes = true
-		case a.Kind == string(memory.KindSummary):
-			summaries = true
-		default:
-			facts = true
-		}
-		if facts && episodes && summaries {
-			break
-		}
+// offRoute reports whether a row is of another granularity than the query leans to.
+func (s *search) offRoute(a *index.Attr) bool {
+	switch s.route {
+	case intent.Facts:
+		return a.Owner == index.Episode
+	case intent.Episodes:
+		return a.Owner == index.Item
+	case intent.Summaries:
+		return a.Kind != string(memory.KindSummary)
 	}
+	return false
+}
+
+// fallBack re-routes a query whose granularity has no rows, and says so.
+func (s *search) fallBack(p *population) {
+	facts, episodes, summaries := p.facts, len(p.episodes) > 0, p.summaries
 	wanted := s.route
 	if s.route == intent.Summaries && !summaries {
 		s.route = intent.Facts
@@ -189,11 +229,11 @@ func (s *search) fallBack(v *index.View, admitted *index.Bitmap) {
 	}
 }
 
-func (s *search) searchVector(v *index.View, vector []float32, admitted *index.Bitmap) []index.Hit {
+func (s *search) searchVector(v *index.View, vector []float32, admitted *index.Bitmap, k int) []index.Hit {
 	if vector == nil || !slices.ContainsFunc(vector, func(x float32) bool { return x != 0 }) {
 		return nil
 	}
-	hits, err := v.SearchVector(vector, admitted, branchDepth)
+	hits, err := v.SearchVector(vector, admitted, k)
 	if err != nil {
 		s.degrade("vector branch left out: %v", err)
 		return nil
@@ -204,6 +244,17 @@ func (s *search) searchVector(v *index.View, vector []float32, admitted *index.B
 		hits = hits[:n]
 	}
 	return hits
+}
+
+// noteModel says so if no row has a vector of the present model, as after a
+// change of the model: vectors of two models are never compared.
+func (s *search) noteModel(v *index.View, vector []float32) {
+	if v.Len() == 0 || !slices.ContainsFunc(vector, func(x float32) bool { return x != 0 }) {
+		return
+	}
+	if some, err := v.SearchVector(vector, v.All(), 1); err == nil && len(some) == 0 {
+		s.degrade("vector branch left out: nothing has a vector of model %s yet", s.Embedder.Model())
+	}
 }
 
 func rowsOf(hits []index.Hit) []int {
@@ -239,7 +290,7 @@ func (s *search) resolveHits(ctx context.Context, ranked []candidate) ([]Hit, er
 			for _, id := range row.episodes {
 				folded[id] = true
 			}
-			hits = append(hits, Hit{Record: row.Record, Score: c.score, Ranks: c.ranks})
+			hits = append(hits, Hit{Record: row.Record, Score: c.score, Ranks: c.ranks, Why: c.why})
 		}
 	}
 	return hits, nil

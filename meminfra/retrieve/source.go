@@ -35,6 +35,7 @@ func rows(c storage.Changes) []index.Row {
 	}
 	for i := range c.Items {
 		a := itemAttr(&c.Items[i].Item, c.Items[i].States)
+		a.Source, a.ConversationID = c.Items[i].Source, c.Items[i].Conversation
 		list = append(list, index.Row{Attr: a, Text: itemText(&c.Items[i].Item), Vector: vectors[a.Key]})
 	}
 	return list
@@ -80,6 +81,8 @@ func episodeAttr(e *memory.Episode) index.Attr {
 		ConversationID: e.ConversationID,
 		SessionID:      e.SessionID,
 		MessageID:      e.MessageID,
+		Marks:          uint8(readMarks(e.Content)),
+		Length:         int32(len(e.Content)),
 		Metadata:       e.Metadata,
 	}
 }
@@ -110,6 +113,8 @@ func itemAttr(i *memory.Item, states []memory.State) index.Attr {
 		Value:       i.Value,
 		ValueID:     i.ValueID,
 		FactKey:     i.FactKey,
+		Marks:       uint8(readMarks(i.Text)),
+		Length:      int32(len(i.Text)),
 		Importance:  i.Importance,
 		Confidence:  i.Confidence,
 		Metadata:    i.Metadata,

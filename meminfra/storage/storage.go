@@ -118,6 +118,9 @@ type Tx interface {
 	// Sessions returns the first and last SentAt of each session of the
 	// conversation, by the first.
 	Sessions(ctx context.Context, conversation string) ([]SessionSpan, error)
+	// Recent returns the last n episodes of the conversation below a sequence
+	// number, by Seq; 0 is no bound.
+	Recent(ctx context.Context, conversation string, below int64, n int) ([]memory.Episode, error)
 	// Unextracted returns episodes that wait for an extractor, by Seq.
 	Unextracted(ctx context.Context, p UnextractedParams) ([]memory.Episode, error)
 	// Extractions returns the extraction rows of those episodes.
@@ -190,8 +193,10 @@ type Changes struct {
 type ItemStates struct {
 	memory.Item
 	States []memory.State
-	// Source is the episode of the item's first evidence, "" for none.
-	Source string
+	// Source is the episode of the item's first evidence, "" for none, and
+	// Conversation that episode's.
+	Source       string
+	Conversation string
 }
 
 // ItemRecord is an item with everything said about it.

@@ -48,6 +48,7 @@ CREATE TABLE episode (
 );
 CREATE UNIQUE INDEX episode_message ON episode (partition, conversation, message_id);
 CREATE UNIQUE INDEX episode_seq ON episode (partition, seq);
+CREATE INDEX episode_conversation ON episode (partition, conversation, seq);
 CREATE INDEX episode_change ON episode (partition, change);
 CREATE INDEX episode_session ON episode (partition, conversation, session, sent_at);
 

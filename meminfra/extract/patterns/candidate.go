@@ -15,25 +15,92 @@ func (r *reader) accept(s sentence, c *clause) bool {
 	for stop < len(ts) && !ts[stop].mark && ts[stop].text != "and" && ts[stop].text != "but" && ts[stop].text != "so" {
 		stop++
 	}
-	if anyIn(ts[c.from:stop], doubtful) {
-		return false
-	}
-	if s.question && !thenAsks(ts[min(c.end, len(ts)):]) {
-		return false
-	}
-	if disowned(ts[c.end:]) {
-		return false
-	}
-	if c.end < len(ts) && ts[c.end].text == "or" || anyAmong(ts[c.end:stop], "only") {
-		return false
-	}
-	if anyAmong(ts[c.end:stop], "than") && !anyAmong(ts[c.end:stop], "rather") {
-		return false
-	}
-	if (c.group.negated || c.group.ended) && anyIn(ts[c.end:stop], weakened) {
+	rest, tail := ts[c.end:], ts[c.end:stop]
+	switch {
+	case anyIn(ts[c.from:stop], doubtful),
+		s.question && !thenAsks(rest),
+		retreats.in(rest), r.unknownWorld(c, tail), conditional(c, tail), comparing(c, tail), r.afterOrder(c), signedOff(rest), opensIf(rest), disowned(rest), handsOutParts(rest), elsewhere(tail), passing(c, tail),
+		startsWith(rest, "or"), startsWith(rest, "\"") && !ts[c.end-1].quoted, anyAmong(tail, "only"), startsWith(rest, "and counting"),
+		anyAmong(tail, "than") && !anyAmong(tail, "rather"),
+		r.local(c, tail),
+		(c.group.negated || c.group.ended) && anyIn(tail, weakened):
 		return false
 	}
 	return true
+}
+
+// unknownWorld reports "in GTA" after what one is, has or plays: a name that is
+// no known place may be a game.
+func (r *reader) unknownWorld(c *clause, tail []token) bool {
+	if !among(c.form.predicate.Name, "job_title skill hobby owns relationship_status") || len(tail) < 2 {
+		return false
+	}
+	if c.form.predicate.Name == "job_title" && tail[0].text != "before" && anyAmong(tail, "that this these those your it") {
+		return true
+	}
+	if tail[0].text != "in" || r.timeHere(tail, 0) || !tail[1].capital {
+		return false
+	}
+	end, ok := r.knownOf(tail, 1, "location")
+	return !ok || end < 2
+}
+
+// conditional reports a state that holds at times: "I'm a chef when I'm alone".
+func conditional(c *clause, tail []token) bool {
+	lasts := c.form.aspect == state || c.form.aspect == habit
+	return lasts && c.group.tense == present && len(tail) > 0 && among(tail[0].text, "when whenever while once as") && !startsWith(tail, "as well") &&
+		(tail[0].text != "as" || anyAmong(tail, "long if though"))
+}
+
+// comparing reports "I prefer calls to functions": what is compared with
+// something that is no such value is none either.
+func comparing(c *clause, tail []token) bool {
+	return c.form.lemma == "prefer" && c.form.predicate.Name == "communication_preference" && len(tail) > 0 && among(tail[0].text, "to over on from")
+}
+
+// signedOff reports an attribution after a statement: "- Bob", "(Bob, 2019)".
+func signedOff(rest []token) bool {
+	for len(rest) > 1 && rest[0].mark && rest[1].mark && rest[0].text == rest[1].text {
+		rest = rest[1:]
+	}
+	if len(rest) < 2 || !rest[0].mark || !rest[1].capital || rest[1].text == "i" || rest[1].first {
+		return false
+	}
+	switch rest[0].text {
+	case "-", "~":
+		for _, t := range rest[1:] {
+			if !t.mark && !t.capital {
+				return false
+			}
+		}
+		return true
+	case "(":
+		return len(rest) > 3 && rest[2].text == "," && isNumber(rest[3].text)
+	}
+	return false
+}
+
+// opensIf reports a condition after the comma: "I live in Oslo, if you believe that".
+func opensIf(rest []token) bool {
+	return len(rest) > 1 && rest[0].mark && (rest[1].text == "if" || rest[1].text == "unless") && !harmless.at(rest[1:])
+}
+
+// tooling are the verbs with which one says which tool one uses.
+var tooling = set("use switch move migrate replace swap drop ditch abandon run install change adopt write code program")
+
+// local reports a tool used for one thing at hand, which is no preference: "I
+// use Redis for this demo", "I use Go as an example".
+func (r *reader) local(c *clause, tail []token) bool {
+	if !tooling[c.form.lemma] || c.form.after[len(c.form.after)-1].must != "known" {
+		return false
+	}
+	for i := 0; i+2 < len(tail); i++ {
+		if among(tail[i].text, "for in on") && among(tail[i+1].text, "the this that these") &&
+			!anyAmong(tail[i+2:], "backend frontend web server desktop office job day side past last moment") {
+			return true
+		}
+	}
+	return len(tail) > 2 && tail[0].text == "as" && articles[tail[1].text]
 }
 
 // disowned reports that the words after a value take it back: "I hate Mondays,
@@ -99,7 +166,7 @@ func (r *reader) opened(c *clause) (subject memory.Subject, category string, ok 
 		case "subject":
 			subject = memory.Subject{Type: "project", Name: memory.FoldName(r.text(c.ts, from, to))}
 		case "category":
-			if generic[last] || among(last, "part moment line memory way kind") {
+			if generic[last] || anyAmong(c.ts[from:to], "part moment line memory way kind of in about") {
 				return subject, "", false
 			}
 			category = r.text(c.ts, from, to) + ": "

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/predicates"
 )
 
 // clause is what is known while one clause is read.
@@ -16,6 +17,7 @@ type clause struct {
 	form    *form
 	slots   []filled
 	end     int   // token after the last slot
+	shared  bool  // goes on with the verb of the clause before
 	lead    []int // token indexes [from, to) pairs of the words before the subject
 }
 
@@ -35,18 +37,27 @@ func (r *reader) sentence(s sentence) {
 		return
 	}
 	// What follows a distant word is somebody else's, or of another world.
-	near := slices.IndexFunc(s.tokens, func(t token) bool { return !t.mark && distant[t.text] })
-	if near < 0 {
-		near = len(s.tokens)
+	near := distantAt(s.tokens)
+	if near == 0 {
+		return
+	}
+	if r.fronted(s.tokens) {
+		return
 	}
 	var prev *clause
+	before := len(r.found) // what was found before prev
 	for i := 0; i < len(s.tokens) && i <= near; {
 		c := r.clauseAt(s, i, prev)
 		if c == nil {
 			i = nextStart(s.tokens, i)
 			continue
 		}
-		if r.accept(s, c) {
+		switch {
+		case !r.accept(s, c):
+		case c.rival(prev):
+			r.found = r.found[:before]
+		default:
+			before = len(r.found)
 			r.emit(c)
 			prev = c
 		}
@@ -65,7 +76,7 @@ func nextStart(ts []token, i int) int {
 	return i
 }
 
-var conjunctions = set("and but because so since though although cause cuz & plus while")
+var conjunctions = set("and but because so since though although cause cuz & plus while n n'")
 
 // clauseAt reads the clause that begins at token i, nil for none.
 func (r *reader) clauseAt(s sentence, i int, prev *clause) *clause {
@@ -75,7 +86,7 @@ func (r *reader) clauseAt(s sentence, i int, prev *clause) *clause {
 	for c.from < subject && (ts[c.from].mark || conjunctions[ts[c.from].text]) {
 		c.from++
 	}
-	if subject < len(ts) && !ts[subject].quoted {
+	if subject < len(ts) && !ts[subject].quoted && !r.reported(ts, subject, prev) {
 		if r.fromSubject(c, subject) {
 			c.lead = []int{i, subject}
 			return c
@@ -92,14 +103,14 @@ func (r *reader) skipLeads(ts []token, i int) int {
 	for i < len(ts) {
 		t := ts[i]
 		switch {
-		case t.text == "as" && r.timePrefix(ts, i) > 0: // "as of today"
+		case (t.text == "as" || t.text == "since") && r.timePrefix(ts, i) > 0: // "as of today"
 			i += r.timePrefix(ts, i)
 		case t.mark && !t.quoted, leads[t.text]:
 			i++
 		case t.text == "i" || t.text == "my":
 			return i
 		default:
-			n := max(leadPhrase(ts[i:]), r.timePrefix(ts, i))
+			n := max(leadPhrases.length(ts[i:]), r.timePrefix(ts, i), realm(ts, i))
 			if n == 0 {
 				return i
 			}
@@ -114,6 +125,9 @@ func (r *reader) fromSubject(c *clause, i int) bool {
 	ts := c.ts
 	switch {
 	case ts[i].text == "i":
+		if r.joint(ts, i) || marked(ts, i) {
+			return false
+		}
 		c.subject = r.m.Speaks
 		return r.verbForm(c, i+1, firstPerson)
 	case ts[i].text == "my":
@@ -129,6 +143,12 @@ func (r *reader) fromSubject(c *clause, i int) bool {
 	}
 	c.subject = r.m.Speaks
 	return r.openerForm(c, i)
+}
+
+// marked reports a mark of emphasis or a bracket at a statement's first word:
+// "*I live in Oslo*" is a gesture, "[I live in Oslo]" a place to be filled.
+func marked(ts []token, i int) bool {
+	return i > 0 && ts[i-1].mark && ts[i-1].end == ts[i].start && strings.Contains("*_~[{<", ts[i-1].text)
 }
 
 // possessed reads "Gina's job is ..." as the speaker's "my job is ...".
@@ -167,6 +187,13 @@ func (r *reader) verbForm(c *clause, i int, who person) bool {
 func (r *reader) matchGroup(c *clause, g group) bool {
 	if g.next > 0 && c.ts[g.next-1].quoted {
 		return false
+	}
+	if g.tense == perfect && !g.progressive && c.ts[g.next-1].text == "got" { // "I've got a dog" has it
+		has := g
+		has.lemmas, has.tense = []reading{{"have", base}}, present
+		if r.matchLemma(c, has) {
+			return true
+		}
 	}
 	if g.verb > 0 { // "I am learning" as be + learning first, then as learn
 		whole := g
@@ -282,7 +309,7 @@ func (r *reader) continued(c *clause, i int, prev *clause) bool {
 	if anyIn(ts[prev.end:i], breaks) {
 		return false
 	}
-	for i < len(ts) && (ts[i].mark && !ts[i].quoted || ts[i].text == "and" || ts[i].text == "but" || ts[i].text == "then" || ts[i].text == "&") {
+	for i < len(ts) && (ts[i].mark && !ts[i].quoted || ts[i].text == "and" || ts[i].text == "but" || among(ts[i].text, "then & n n'")) {
 		i++
 	}
 	if i >= len(ts) || ts[i].quoted {
@@ -296,7 +323,8 @@ func (r *reader) continued(c *clause, i int, prev *clause) bool {
 	if r.verbForm(c, i, who) {
 		return true
 	}
-	return prev.form.before[0].word == "i" && ts[i-1].text != "but" && r.sameVerb(c, i, prev)
+	c.shared = prev.form.before[0].word == "i" && ts[i-1].text != "but" && r.sameVerb(c, i, prev)
+	return c.shared
 }
 
 // sameVerb reads on with the verb of the clause before: "I'm vegan and allergic
@@ -312,15 +340,11 @@ func (r *reader) sameVerb(c *clause, i int, prev *clause) bool {
 	return last.must == "known" && r.matchGroup(c, g) && c.form.after[0].must == "known"
 }
 
+// rival reports "I use Postgres in prod and SQLite in tests": two values where
+// one can hold, and which of them is not said.
+func (c *clause) rival(prev *clause) bool {
+	return prev != nil && c.shared && c.form.predicate == prev.form.predicate && c.form.predicate.Cardinality == predicates.Single
+}
+
 // breaks are words after which a verb may belong to somebody else.
 var breaks = set("who which that where he she they we you it his her their i my when while what")
-
-// leadPhrase is the length of the lead phrase at the front of ts, 0 for none.
-func leadPhrase(ts []token) int {
-	for _, p := range leadPhrases {
-		if startsWith(ts, p) {
-			return strings.Count(p, " ") + 1
-		}
-	}
-	return 0
-}

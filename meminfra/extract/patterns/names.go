@@ -13,7 +13,7 @@ func (r *reader) proper(ts []token, i int) (int, bool) {
 		i++
 	}
 	end := i
-	if notPlaces[ts[i].text] {
+	if notPlaces[ts[i].text] || r.want != "name" && r.noPlace(ts[i]) {
 		return 0, false
 	}
 	for end < len(ts) && !ts[end].mark && !ts[end].quoted {
@@ -46,6 +46,19 @@ func (r *reader) ends(ts []token, i int) bool {
 var notPlaces = set(`january february march april may june july august september october november december monday tuesday
 	wednesday thursday friday saturday sunday christmas easter mum mom dad mother father grandma grandpa grandmother god hell`)
 
+// noPlace reports a program, a service or a world of fiction.
+func (r *reader) noPlace(t token) bool {
+	if unplaces[t.text] || services[t.text] || r.e.reg.Known("employer", t.text) {
+		return true
+	}
+	for _, p := range []string{"editor_preference", "database_preference", "framework_preference", "operating_system"} {
+		if r.e.reg.Known(p, t.text) {
+			return !r.e.reg.Known("location", t.text)
+		}
+	}
+	return false
+}
+
 var joiners = set("de del da do dos la le les el of the upon am an der den van von di du sur y and-")
 
 // region takes ", Oregon" to "Portland".
@@ -60,8 +73,9 @@ func (r *reader) region(ts []token, end int) int {
 	if next < len(ts) && !ts[next].mark && !stopWords[ts[next].text] && !r.timeHere(ts, next) {
 		return end
 	}
-	if _, named := r.names[strings.ToLower(r.text(ts, end+1, next))]; named {
-		return end
+	name := r.text(ts, end+1, next)
+	if !r.e.reg.Known("location", name) && !(len(name) == 2 && name == strings.ToUpper(name)) {
+		return end // "I live in Oslo, Bob"
 	}
 	return next
 }
@@ -71,6 +85,9 @@ func (r *reader) city(ts []token, i int) (int, bool) { return r.knownOf(ts, i, "
 // personName is one to three capitalised words, or one uncommon word in a
 // message without capitals.
 func (r *reader) personName(ts []token, i int) (int, bool) {
+	if services[ts[i].text] || unplaces[ts[i].text] {
+		return 0, false
+	}
 	end := i
 	for end < len(ts) && end-i < 3 && ts[end].capital && !ts[end].mark && ts[end].text != "i" && !notNames[ts[end].text] {
 		end++
@@ -91,12 +108,31 @@ func adjectives(w string) bool {
 	return among(w, "sick late great awesome here tired busy away mad sad happy angry dead old young asleep cute sweet nice funny tall pregnant upset hungry home best amazing")
 }
 
-var notNames = set("monday tuesday wednesday thursday friday saturday sunday mr. mrs. ms. dr. doctor the a an ok god sparta")
+var notNames = set("monday tuesday wednesday thursday friday saturday sunday mr. mrs. ms. dr. doctor the a an ok god sparta halloween christmas easter thanksgiving")
+
+// onlyName is a name where any other word with a capital could stand ("my wife
+// is Swedish"): nothing that the vocabulary knows, and nothing after it.
+func (r *reader) onlyName(ts []token, i int) (int, bool) {
+	end, ok := r.personName(ts, i)
+	if !ok || end < len(ts) && !ts[end].mark && ts[end].text != "and" {
+		return 0, false
+	}
+	name := r.text(ts, i, end)
+	for _, p := range []string{"nationality", "spoken_language", "diet", "employer", "location", "job_title"} {
+		if r.e.reg.Known(p, name) {
+			return 0, false
+		}
+	}
+	return end, !among(ts[i].text, "home team catholic christian jewish muslim buddhist hindu protestant mormon orthodox republican democrat")
+}
 
 func (r *reader) apposition(ts []token, i int) (int, bool) {
 	end := i
 	for end < len(ts) && end-i < 2 && ts[end].capital && !notNames[ts[end].text] && ts[end].text != "i" {
 		end++
+	}
+	if services[ts[i].text] || unplaces[ts[i].text] {
+		return 0, false
 	}
 	if i > 0 && ts[i-1].text == "," { // "my girlfriend, Toby and I" are three
 		closed := end+1 < len(ts) && ts[end].text == "," && ts[end+1].text != "and"
@@ -149,10 +185,14 @@ func (r *reader) company(ts []token, i int) (int, bool) {
 	}
 	if end > i {
 		place := r.e.reg.Known("location", r.text(ts, i, end))
-		return end, r.bounded(ts, end) && !notNames[ts[i].text] && !r.timeHere(ts, i) && !place
+		_, person := r.nameAt(ts, i)
+		counted := end < len(ts) && isNumber(ts[end].text) && !r.timeHere(ts, end) // "Level 5"
+		return end, r.bounded(ts, end) && !notNames[ts[i].text] && !r.timeHere(ts, i) && !place && person == 0 && !counted && !beings[ts[i].text]
 	}
 	return i + 1, r.loneName(ts, i) && !adjectives(ts[i].text)
 }
+
+var beings = set("satan santa uncle aunt jesus allah karma society humanity science lunch dinner breakfast sea peace")
 
 // joinsCompany reports "of" in "Bank of America", "and" in "Marks and Spencer",
 // but not in "Acme and Ada works".
@@ -185,10 +225,20 @@ func (r *reader) joined(ts []token, i int) (int, bool) {
 		return 0, false
 	}
 	_, n := r.nameAt(ts, i)
-	return end, n == 0 && !services[strings.ToLower(r.text(ts, i, end))]
+	return end, n == 0 && !services[strings.ToLower(r.text(ts, i, end))] && !services[ts[i].text] && !anyAmong(ts[i:end], "fitness gym club prime watchers choir church league party") && r.leaves(ts, end)
+}
+
+// leaves reports that what follows a company does not make it a place one was in
+// for an hour: "I left Walmart with nothing", "I left Oslo Airport at noon".
+func (r *reader) leaves(ts []token, i int) bool {
+	if i >= len(ts) || ts[i].mark {
+		return true
+	}
+	return !among(ts[i].text, "with without early late at empty-handed before after hungry") && !anyAmong(ts[i:], "minutes hours hour morning noon tonight earlier customer member client user guest subscriber fan")
 }
 
 // services are joined and left by people who do not work there.
 var services = set(`facebook instagram twitter x reddit discord twitch linkedin tiktok snapchat whatsapp telegram signal slack mastodon
 	bluesky threads pinterest youtube tinder bumble hinge netflix spotify duolingo strava zoom skype github mom mum dad christmas
-	easter church islam christianity catholicism`)
+	easter church islam christianity catholicism costco walmart target ikea lidl aldi starbucks mcdonalds mcdonald's
+	crossfit wordle patreon onlyfans medium quora prime team orangetheory mensa greenpeace peloton substack`)

@@ -121,19 +121,40 @@ type reader struct {
 }
 
 func (r *reader) read() []extract.Candidate {
-	list := sentences(r.m.Content)
-	if len(list) == 0 || unserious(list) {
+	list := sentences(r.m.Content, r.speaks)
+	if len(list) == 0 || unserious(list) || aboutText(list) {
 		return nil
 	}
 	r.lower = withoutCapitals(list)
 	r.greet = greetings[list[0].tokens[0].text]
+	foreign, before := -1, 0 // the paragraph that is not the speaker's; what was found before the last sentence
 	for _, s := range list {
-		if setsScene(s.tokens) {
-			break // what follows is a text to work on or a part to play
+		switch {
+		case setsScene(s.tokens):
+			return once(r.found) // what follows is a text to work on or a part to play
+		case s.paragraph == foreign:
+			continue
+		case r.closes(s.tokens):
+			return nil
+		case denies(s.tokens):
+			r.found = r.found[:before]
 		}
-		r.sentence(s)
+		before = len(r.found)
+		own := r.ownPart(s.tokens)
+		if own < len(s.tokens) {
+			foreign, s.tokens, s.question = s.paragraph, s.tokens[:own], false
+		}
+		if !sarcastic(s.tokens) {
+			r.sentence(s)
+		}
 	}
 	return once(r.found)
+}
+
+// speaks reports whether a name is the speaker's.
+func (r *reader) speaks(name string) bool {
+	who, ok := r.names[memory.FoldName(name)]
+	return ok && who == r.m.Speaks
 }
 
 func withoutCapitals(list []sentence) bool {

@@ -16,7 +16,8 @@ func init() {
 		"school": (*reader).school, "degree": (*reader).degree, "owned": (*reader).owned, "car": (*reader).car,
 		"new": (*reader).newThing, "long": (*reader).long, "after": (*reader).after, "starts": (*reader).starts,
 		"made": (*reader).made, "thing": (*reader).thing, "topic": (*reader).topic, "job": (*reader).job,
-		"known": (*reader).known, "status": (*reader).status, "drug": (*reader).known, "instrument": (*reader).known, "city": (*reader).city,
+		"known": (*reader).known, "status": (*reader).status, "drug": (*reader).known, "instrument": (*reader).known, "city": (*reader).city, "favoured": (*reader).favoured,
+		"sport": (*reader).sport, "only": (*reader).onlyName, "rank": (*reader).rank, "event": (*reader).event,
 	}
 }
 
@@ -48,11 +49,37 @@ func loose(ts []token) bool {
 // status is a known value that is not "married to" or "separated from" something.
 func (r *reader) status(ts []token, i int) (int, bool) {
 	end, ok := r.known(ts, i)
-	return end, ok && (end >= len(ts) || !among(ts[end].text, "to in from by with") || r.timeHere(ts, end))
+	bare := end >= len(ts) || !among(ts[end].text, "to in from by with") || r.timeHere(ts, end) || parental(ts[end:])
+	return end, ok && bare
+}
+
+// parental reports "with two kids".
+func parental(ts []token) bool {
+	return len(ts) > 1 && ts[0].text == "with" && anyAmong(ts[1:min(4, len(ts))], "kids children kid child sons daughters son daughter")
+}
+
+// favoured is one thing liked best. It goes on over "with" and, in a title,
+// over any small word; two of them are none.
+func (r *reader) favoured(ts []token, i int) (int, bool) {
+	if ts[i].quoted {
+		return r.title(ts, i)
+	}
+	end, ok := r.open(ts, i)
+	if !ok || end >= len(ts) || ts[end].mark {
+		return end, ok && !(end+1 < len(ts) && ts[end].text == "," && anyAmong(ts[end:min(end+4, len(ts))], "and or"))
+	}
+	titled := ts[end-1].capital && end+1 < len(ts) && ts[end+1].capital && ts[end+1].text != "i"
+	if among(ts[end].text, "with in at on") || titled && among(ts[end].text, "and for to &") {
+		if next, ok := r.open(ts, min(end+1, len(ts)-1)); ok && next > end+1 && next-i <= maxValueWords+2 && (titled || next >= len(ts) || ts[next].mark) {
+			return next, true
+		}
+	}
+	return end, !among(ts[end].text, "and or &") || r.startsClause(ts, min(end+1, len(ts)-1))
 }
 
 var judgements = set(`bad good great terrible awful horrible big huge worst best lousy poor better worse
-		decent amazing excellent total slow fast lazy own former ex failed would-be wannabe aspiring retired future frustrated fake`)
+		decent amazing excellent total slow fast lazy own former ex failed would-be wannabe recovering aspiring retired future frustrated fake amateur hobby armchair bedroom couch keyboard backseat
+		weekend sunday closet natural`)
 
 // judged reports praise or blame in a phrase: "a terrible driver" is no job.
 func judged(ts []token) bool {
@@ -77,11 +104,14 @@ func (r *reader) age(ts []token, i int) (int, bool) {
 	if len(w) != 2 || w < "13" || w > "99" || !isNumber(w[1:]) {
 		return 0, false
 	}
+	if i+2 < len(ts) && (ts[i+1].text == "," || ts[i+1].text == "and") && isNumber(ts[i+2].text) {
+		return 0, false // "I'm 20 and 3 lines in"
+	}
 	return i + 1, i+1 >= len(ts) || ts[i+1].mark && !strings.Contains("%-:/", ts[i+1].text) || among(ts[i+1].text, "and now but so today") || r.yearAfter(ts, i+1)
 }
 
 func (r *reader) yearAfter(ts []token, i int) bool {
-	return among(ts[i].text, "last this yesterday") && r.timeHere(ts, i)
+	return among(ts[i].text, "last this yesterday next in on") && r.timeHere(ts, i)
 }
 
 func (r *reader) phone(ts []token, i int) (int, bool) {
@@ -142,11 +172,36 @@ var pastimes = set(`playing collecting watching reading writing riding restoring
 // activity is a known hobby, or something done: "building model ships".
 func (r *reader) activity(ts []token, i int) (int, bool) {
 	if end, ok := r.known(ts, i); ok {
-		return end, end >= len(ts) || ts[end].text != "for" // "fishing for compliments"
+		return end, r.pursued(ts, end)
 	}
 	end, ok := r.open(ts, i)
 	whole := end >= len(ts) || ts[end].mark || ts[end].text == "and" || ts[end].text == "too" || r.timeHere(ts, end)
 	return end, ok && whole && pastimes[ts[i].text] && end-i > 1 && end-i <= 3 && !anyAmong(ts[i:end], "the a an")
+}
+
+// pursued reports that what follows a hobby leaves it one: not "fishing for
+// compliments", "cooking with gas", "swimming in money".
+func (r *reader) pursued(ts []token, i int) bool {
+	if i >= len(ts) || r.timeHere(ts, i) {
+		return true
+	}
+	switch ts[i].text {
+	case "for":
+		return i+1 < len(ts) && among(ts[i+1].text, "fun exercise relaxation fitness a hours years")
+	case "to", "into", "from":
+		return false
+	case "in", "on":
+		return i+1 < len(ts) && (articles[ts[i+1].text] || ts[i+1].text == "my" || r.timeHere(ts, i+1) || strings.HasSuffix(ts[i+1].text, "days") || strings.HasPrefix(ts[i+1].text, "weekend"))
+	case "with":
+		return i+1 < len(ts) && (ts[i+1].capital || among(ts[i+1].text, "my friends others people kids a the our her him them"))
+	}
+	return true
+}
+
+// sport is a known hobby with a verb of its own ("I play chess").
+func (r *reader) sport(ts []token, i int) (int, bool) {
+	end, ok := r.known(ts, i)
+	return end, ok && r.pursued(ts, end)
 }
 
 // leisure is what one likes to do: "hike", "bake bread".
@@ -158,7 +213,7 @@ func (r *reader) leisure(ts []token, i int) (int, bool) {
 // study is a field of study.
 func (r *reader) study(ts []token, i int) (int, bool) {
 	end, ok := r.open(ts, i)
-	return end, ok && end-i <= 4 && !anyAmong(ts[i:end], "a the an lot hard abroad late best better alone together daily full-time part-time everything online night people") && !strings.HasSuffix(ts[i].text, "ly")
+	return end, ok && end-i <= 4 && !anyIn(ts[i:end], ironies) && !anyAmong(ts[i:end], "a the an lot hard abroad late best better alone together daily full-time part-time everything online night people") && !strings.HasSuffix(ts[i].text, "ly")
 }
 
 // school is a named school: "Oslo University", "MIT".
@@ -169,9 +224,9 @@ func (r *reader) school(ts []token, i int) (int, bool) {
 	}
 	name := r.text(ts, i, end)
 	if end == i+1 {
-		return end, len(name) >= 3 && strings.ToUpper(name) == name
+		return end, acronyms[ts[i].text] && ts[i].capital
 	}
-	return end, strings.ToLower(name) != name && anyAmong(ts[i:end], "university college school institute academy uni polytechnic conservatory")
+	return end, strings.ToLower(name) != name && anyAmong(ts[i:end], "university college school institute academy uni polytechnic conservatory tu eth politecnico universität université universidad")
 }
 
 var degrees = set("phd ph.d ph.d. doctorate master masters master's bachelor bachelors bachelor's mba bsc msc ba ma bs md jd degree diploma bcom beng meng llb llm")
@@ -180,6 +235,12 @@ var degrees = set("phd ph.d ph.d. doctorate master masters master's bachelor bac
 func (r *reader) degree(ts []token, i int) (int, bool) {
 	end := r.phrase(ts, i, "in of 's")
 	for k := i; k < end && k < i+3; k++ {
+		if anyIn(ts[i:end], ironies) {
+			return 0, false
+		}
+		if degrees[ts[k].text] && k+2 < end && ts[k+1].text == "'s" && !among(ts[k+2].text, "in degree") {
+			return 0, false // "a master's thesis"
+		}
 		if degrees[ts[k].text] && (k+1 == end || among(ts[k+1].text, "in degree diploma 's") || k+2 < end && ts[k+1].text == "of" && ts[k+2].capital) {
 			return end, end-i <= 7
 		}
@@ -189,17 +250,36 @@ func (r *reader) degree(ts []token, i int) (int, bool) {
 
 // owned is a thing with its article whose last word is known: "a red bicycle".
 func (r *reader) owned(ts []token, i int) (int, bool) {
-	if !among(ts[i].text, "a an the two three another") {
+	if among(ts[i].text, "two three four five several") {
+		end := r.phrase(ts, i, "")
+		one, plural := strings.CutSuffix(r.text(ts, i, end), "s")
+		return end, plural && end-i <= 4 && r.e.reg.Known(r.want, one)
+	}
+	if !among(ts[i].text, "a an another") {
 		return 0, false
 	}
-	return r.known(ts, i+0)
+	end, ok := r.known(ts, i)
+	if ok && end+1 < len(ts) && (ts[end].text == "to" || ts[end].text == "for" && !among(ts[end+1].text, "my work") && !r.timeHere(ts, end)) {
+		return 0, false // "a car to sell", "a bike for Tom"
+	}
+	if ok && end < len(ts) && isNumber(ts[end].text) && !r.timeHere(ts, end) {
+		end++ // "an iPhone 12"
+	}
+	return end, ok
 }
 
 func (r *reader) car(ts []token, i int) (int, bool) {
-	if !among(ts[i].text, "a an") || i+1 >= len(ts) || !ts[i+1].capital {
+	if !among(ts[i].text, "a an") {
 		return 0, false
 	}
-	end := r.phrase(ts, i+1, "")
+	j := i + 1
+	for j < len(ts) && among(ts[j].text, "old new used red blue black white silver grey second-hand vintage classic little") {
+		j++
+	}
+	if j >= len(ts) || !ts[j].capital || among(ts[j].text, "uber lyft taxi bolt") {
+		return 0, false
+	}
+	end := r.phrase(ts, j, "")
 	return end, end-i <= 5
 }
 
@@ -208,13 +288,19 @@ func (r *reader) newThing(ts []token, i int) (int, bool) {
 	return end, ok && anyAmong(ts[i:end], "new used second-hand secondhand")
 }
 
-// long runs to the end of the clause.
+// long is a clause of two words or more.
 func (r *reader) long(ts []token, i int) (int, bool) {
+	end, ok := r.stretch(ts, i)
+	return end, ok && end > i+1
+}
+
+// stretch runs to the end of the clause.
+func (r *reader) stretch(ts []token, i int) (int, bool) {
 	end := i
 	for end < len(ts) && !ts[end].mark && !among(ts[end].text, "but because so since though although") && (end == i || !r.timeHere(ts, end)) {
 		end++
 	}
-	if end+1 < len(ts) && ts[end].text == "," && !conjunctions[ts[end+1].text] && ts[end+1].text != "which" {
+	if end+1 < len(ts) && ts[end].text == "," && !conjunctions[ts[end+1].text] && !among(ts[end+1].text, "which i it we my he she they this that") {
 		return 0, false // "a safe, welcoming place": cut in the middle
 	}
 	return end, end > i && end-i <= 12 && !notValues[ts[i].text] && !anyIn(ts[i:end], pointers)
@@ -222,7 +308,7 @@ func (r *reader) long(ts []token, i int) (int, bool) {
 
 // after takes the literal before it into the value: "learn the cello".
 func (r *reader) after(ts []token, i int) (int, bool) {
-	end, ok := r.long(ts, i)
+	end, ok := r.stretch(ts, i)
 	return end, ok && end-i <= 5 && !among(ts[i].text, "more about from how what why the") || ok && ts[i].text == "the" && end-i <= 3
 }
 
@@ -240,28 +326,36 @@ func (r *reader) made(ts []token, i int) (int, bool) {
 }
 
 // generic heads say nothing by themselves.
-var generic = set("project projects thing things stuff task tasks job problem issue bug it one ones bit lot something idea")
+var generic = set(`project projects thing things stuff task tasks job problem issue bug it one ones bit lot something idea
+	solution answer reply response fix deadline cold rash headache cough fever migraine tan mess disaster failure nightmare secret joke
+	success case habit fumes empty late weekend patience attitude sleep life everybody everyone myself plan wall relationship`)
 
 // thing is what one works on or dislikes: no pronoun, no time, no clause.
 func (r *reader) thing(ts []token, i int) (int, bool) {
 	if r.timeHere(ts, i) && !among(ts[i].text, "a an") {
 		return 0, false // "I work on Sundays"
 	}
+	if r.want == "dislikes" && among(ts[i].text, "straight upright tall idle") || ts[i].text == "the" && r.want == "dislikes" && !capitalised(ts, i+1) {
+		return 0, false // which one is not said
+	}
 	if among(ts[i].text, "the site time improving getting becoming making") && !capitalised(ts, i+1) {
 		return 0, false
 	}
 	inner, limit := "for in of with on", 8
 	if r.want == "dislikes" {
-		inner, limit = "of", 4
+		inner, limit = "of on in", 5
 	}
 	end := r.phrase(ts, i, inner)
+	if r.want == "dislikes" && end < len(ts) && strings.HasSuffix(ts[end-1].text, "ing") && among(ts[end].text, "with at for to by") {
+		return 0, false // "waiting for the bus" is no dislike of waiting
+	}
 	if end > i && among(ts[end-1].text, inner) {
 		end--
 	}
 	if end == i || end-i > limit || generic[ts[end-1].text] || ts[end-1].text == "'s" {
 		return 0, false
 	}
-	if notValues[ts[i].text] || anyIn(ts[i:end], pointers) {
+	if notValues[ts[i].text] || anyIn(ts[i:end], pointers) || r.want == "dislikes" && busy[ts[i].text] {
 		return 0, false
 	}
 	goesOn := end < len(ts) && among(ts[end].text, "when that how if is are was to it i you he she they")
@@ -277,7 +371,43 @@ func (r *reader) topic(ts []token, i int) (int, bool) {
 	if busy[ts[i].text] || among(ts[i].text, "buying joining reading applying finding taking trying keeping hiding") {
 		return 0, false
 	}
+	if anyIn(ts[i:end], ironies) || isNumber(ts[i].text) || anyIn(ts[i:end], deals) || r.timeHere(ts, i) {
+		return 0, false
+	}
+	if _, named := r.nameAt(ts, i); named > 0 || among(ts[i].text, "home noon night work school first mondays") {
+		return 0, false
+	}
 	return end, end-i <= 4
+}
+
+// ironies are nothing that one is good at or has a degree in.
+var ironies = set(`sleeping failing failure procrastinating procrastination disappointing losing hiding lying crying complaining
+	overthinking forgetting breaking wasting trouble worrying eating nothing sarcasm bullshit laziness drinking awkwardness disaster chaos
+	naps napping sleep`)
+
+// deals are what a customer is interested in.
+var deals = set(`pricing price prices refund refunds position job role offer quote demo product products service services trial upgrade subscription
+	deal discount appointment property listing ad purchase details information info feedback opinion`)
+
+// rank is a job with a known head, or one with a rank before it.
+func (r *reader) rank(ts []token, i int) (int, bool) {
+	if end, ok := r.knownOf(ts, i, "job_title"); ok {
+		return end, true
+	}
+	end := r.phrase(ts, i, "of")
+	return end, end > i && end-i <= 4 && anyAmong(ts[i:end], "director lead head vp president principal supervisor chief senior staff sergeant captain lieutenant associate assistant major colonel")
+}
+
+var contests = set(`marathon half-marathon triathlon race 10k 5k ironman ultra ultramarathon competition tournament championship championships olympics
+	fight match climb duathlon tour trek expedition contest half`)
+
+// event is what one trains for.
+func (r *reader) event(ts []token, i int) (int, bool) {
+	end := i
+	for end < len(ts) && !ts[end].mark && !stopWords[ts[end].text] && !r.timeHere(ts, end) {
+		end++
+	}
+	return end, end > i && end-i <= 6 && anyIn(ts[i:end], contests) && !anyIn(ts[i:end], pointers)
 }
 
 // job is a job with its article, or a known one.

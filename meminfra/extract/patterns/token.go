@@ -19,26 +19,28 @@ type token struct {
 
 // sentence is a run of tokens without its closing marks.
 type sentence struct {
-	tokens   []token
-	question bool
+	tokens    []token
+	question  bool
+	paragraph int // counted over the message
 }
 
-// sentences splits a message. Code blocks and quoted lines are left out: what
-// stands there is not said by the speaker.
-func sentences(content string) []sentence {
+// sentences splits the lines of a message that its speaker says.
+func sentences(content string, own func(name string) bool) []sentence {
 	var out []sentence
 	var cur []token
+	paragraph := 0
 	flush := func(question bool) {
 		if len(cur) > 0 {
 			markFirst(cur)
-			out = append(out, sentence{tokens: cur, question: question})
+			out = append(out, sentence{tokens: cur, question: question, paragraph: paragraph})
 			cur = nil
 		}
 	}
 	quotes := quotation{}
-	for _, l := range spokenLines(content) {
+	for _, l := range spokenLines(content, own) {
 		if l.gap {
 			quotes = quotation{}
+			paragraph++
 		}
 		line := content[:l.end]
 		for i := l.start; i < l.end; {
@@ -74,38 +76,6 @@ func markFirst(ts []token) {
 			return
 		}
 	}
-}
-
-type lineSpan struct {
-	start, end int
-	gap        bool // after an empty line
-}
-
-// spokenLines returns the lines outside of code blocks and block quotes.
-func spokenLines(content string) []lineSpan {
-	var out []lineSpan
-	fenced, gap := false, false
-	for start := 0; start < len(content); {
-		end := len(content)
-		if i := strings.IndexByte(content[start:], '\n'); i >= 0 {
-			end = start + i
-		}
-		line := content[start:end]
-		bare := strings.TrimLeft(line, " \t")
-		switch {
-		case strings.HasPrefix(bare, "```"), strings.HasPrefix(bare, "~~~"):
-			fenced = !fenced
-		case fenced, strings.HasPrefix(bare, ">"), strings.HasPrefix(bare, "&gt;"),
-			strings.HasPrefix(line, "    "), strings.HasPrefix(line, "\t"):
-		case strings.TrimSpace(line) == "":
-			gap = true
-		default:
-			out = append(out, lineSpan{start, end, gap})
-			gap = false
-		}
-		start = end + 1
-	}
-	return out
 }
 
 // wordEnd is the end of the run without white space that begins at i.

@@ -11,7 +11,7 @@ func (r *reader) parts(ts []token, list []part, i int) ([]filled, int, bool) {
 			for i < len(ts) && ts[i].text != p.word && between[ts[i].text] {
 				i++
 			}
-			if i >= len(ts) || ts[i].text != p.word || ts[i].quoted {
+			if i >= len(ts) || ts[i].text != p.word && !(p.word == "a" && ts[i].text == "an") || ts[i].quoted {
 				return nil, 0, false
 			}
 			i++
@@ -61,23 +61,32 @@ func (r *reader) slot(ts []token, p part, i int, last bool) ([][2]int, int, bool
 		r.want = p.slot
 	}
 	end, ok := r.one(ts, p.must, i)
+	if ok && end < len(ts) && ts[end].text == "'s" && !naming[p.must] {
+		return nil, 0, false // "I study Gina's notes"
+	}
 	if !ok || p.slot == "_" && end-i > 4 {
 		return nil, 0, false
 	}
-	switch p.must {
-	case "owned", "new": // "a new red bicycle" is a red bicycle
-		for i+1 < end && among(ts[i].text, "a an the new brand used second-hand secondhand another") {
-			i++
-		}
-	case "after":
+	if p.must == "after" {
 		i-- // the word before belongs to the value
 	}
-	values := [][2]int{{i, end}}
+	values := [][2]int{{bareThing(ts, p.must, i, end), end}}
 	if p.slot == "value" && last && lists[p.must] {
 		values, end = r.more(ts, p.must, values, end)
 	}
 	return values, end, true
 }
+
+// bareThing is where a thing owned begins: "a new red bicycle" is a red bicycle.
+func bareThing(ts []token, must string, i, end int) int {
+	for (must == "owned" || must == "new") && i+1 < end && among(ts[i].text, "a an the new brand used second-hand secondhand another two three four five several") {
+		i++
+	}
+	return i
+}
+
+// naming are the constraints of names that an 's may follow ("my wife Ann's here").
+var naming = set("person apposition only proper")
 
 // valueStart passes over what may stand before a value without being part of it.
 func (r *reader) valueStart(ts []token, must string, i int) int {
@@ -85,6 +94,9 @@ func (r *reader) valueStart(ts []token, must string, i int) int {
 		i++ // "my wife, Anna"
 	}
 	for i < len(ts) && ts[i].mark && among(ts[i].text, "\" ` ' * :") {
+		i++
+	}
+	for must == "known" && i+1 < len(ts) && among(ts[i].text, "mostly mainly primarily mainly only just") {
 		i++
 	}
 	for must == "drug" && i+1 < len(ts) && (isNumber(ts[i].text) || doses[ts[i].text]) {
@@ -98,7 +110,7 @@ var doses = set("mg mcg g ml of tablet tablets pill pills a daily dose low small
 
 // lists are the constraints under which a value may be a list.
 var lists = map[string]bool{"": true, "known": true, "person": true, "allergen": true, "activity": true, "drug": true,
-	"topic": true, "thing": true, "subject": true, "instrument": true, "owned": true}
+	"topic": true, "thing": true, "leisure": true, "sport": true, "subject": true, "instrument": true, "owned": true}
 
 // more reads ", B and C" after a first value. A comma alone makes a list only
 // of values that are known, or with "and" before the last.
@@ -110,7 +122,7 @@ func (r *reader) more(ts []token, must string, values [][2]int, end int) ([][2]i
 		if comma {
 			i++
 		}
-		joined := i < len(ts) && (ts[i].text == "and" || ts[i].text == "&")
+		joined := i < len(ts) && among(ts[i].text, "and & n")
 		if joined {
 			i++
 		}
@@ -124,7 +136,7 @@ func (r *reader) more(ts []token, must string, values [][2]int, end int) ([][2]i
 		if !ok || r.startsClause(ts, i) {
 			return kept, keptEnd
 		}
-		values, end = append(values[:len(values):len(values)], [2]int{i, next}), next
+		values, end = append(values[:len(values):len(values)], [2]int{bareThing(ts, must, i, next), next}), next
 		if joined || must == "known" {
 			kept, keptEnd = values, end
 		}
@@ -146,6 +158,9 @@ func (r *reader) anyKnown(ts []token, i int) bool {
 
 // bounded reports whether a value may end before token i.
 func (r *reader) bounded(ts []token, i int) bool {
+	if i < len(ts) && ts[i].text == "'" && i > 0 && ts[i].start == ts[i-1].end && i+1 < len(ts) && !ts[i+1].mark {
+		return false // "Postgres' JSON" is its JSON
+	}
 	return i >= len(ts) || ts[i].mark || isNumber(ts[i].text) || stopWords[ts[i].text] && !owners[ts[i].text] || r.timeHere(ts, i)
 }
 

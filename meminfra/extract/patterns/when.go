@@ -31,6 +31,15 @@ func (t times) begin() memory.Vague {
 	return memory.Vague{}
 }
 
+// years reports a past long enough for a habit: a span or a whole year.
+func (t times) years() bool { return t.span || t.at.Latest.Sub(t.at.Earliest) > 300*24*time.Hour }
+
+// brief reports a past of a few days: too short for a state of life.
+func (t times) brief(sentAt time.Time) bool {
+	const days = 25 * 24 * time.Hour
+	return !t.span && !t.at.IsZero() && t.at.Latest.Sub(t.at.Earliest) < days || !t.lasting.IsZero() && sentAt.Sub(t.lasting.Earliest) < days
+}
+
 // outcome reads tense, negation and times together. Not ok where they do not
 // make one statement.
 func (r *reader) outcome(c *clause) (outcome, bool) {
@@ -58,7 +67,7 @@ func (r *reader) outcome(c *clause) (outcome, bool) {
 	case plan:
 		return r.plan(g, t)
 	}
-	if a == habit && g.tense == pastTense && !g.usedTo {
+	if g.tense == pastTense && !g.usedTo && (a == habit && !t.years() || t.brief(r.m.SentAt)) {
 		return outcome{}, false
 	}
 	return r.state(g, t)

@@ -83,13 +83,13 @@ func (s *Store) Changes(ctx context.Context, p storage.ChangesParams) (storage.C
 	var c storage.Changes
 	var heads []storage.Head
 	var r records
-	var sources []derivation
+	var sources []source
 	err := s.snapshot(ctx, "changes", func(b *pgx.Batch) {
 		b.Queue(selectHead+` WHERE partition = $1`, p.Partition).Query(into(&heads, scanHead))
 		b.Queue(selectEpisode+fromSaid(p.Since)+` ORDER BY e.seq`, p.Partition, p.Since, p.Model).
 			Query(into(&c.Episodes, scanEpisode))
 		r.askStates(b, fromChanged(p.Since), p.Partition, p.Since, p.Model)
-		b.Queue(fromFirst(p.Since), p.Partition, p.Since, p.Model).Query(into(&sources, scanDerivation))
+		b.Queue(fromFirst(p.Since), p.Partition, p.Since, p.Model).Query(into(&sources, scanSource))
 		b.Queue(vectors(p.Since), p.Partition, p.Since, p.Model).Query(into(&c.Embeddings, scanEmbedding))
 	})
 	if err != nil {
@@ -107,21 +107,30 @@ func (s *Store) Changes(ctx context.Context, p storage.ChangesParams) (storage.C
 
 // fromFirst makes the query for the episodes of the changed items' first evidence.
 func fromFirst(since int64) string {
-	query := `SELECT item, episode` + fromChanged(since)("evidence")
+	query := `SELECT item, episode, (SELECT e.conversation FROM episode e
+WHERE e.partition = evidence.partition AND e.episode = evidence.episode)` + fromChanged(since)("evidence")
 	if since == 0 {
 		return query + ` AND n = 1`
 	}
 	return query + ` WHERE n = 1`
 }
 
+// source is where an item came from.
+type source struct{ item, episode, conversation string }
+
+func scanSource(row pgx.CollectableRow) (s source, err error) {
+	err = row.Scan(&s.item, &s.episode, &s.conversation)
+	return s, err
+}
+
 // setSources says of items which episode each was made from.
-func setSources(items []storage.ItemStates, sources []derivation) {
-	at := make(map[string]string, len(sources))
+func setSources(items []storage.ItemStates, sources []source) {
+	at := make(map[string]source, len(sources))
 	for _, s := range sources {
-		at[s.item] = s.source
+		at[s.item] = s
 	}
 	for i := range items {
-		items[i].Source = at[items[i].ID]
+		items[i].Source, items[i].Conversation = at[items[i].ID].episode, at[items[i].ID].conversation
 	}
 }
 

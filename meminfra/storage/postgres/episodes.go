@@ -1,8 +1,11 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -73,6 +76,15 @@ func (t *tx) PutConversation(ctx context.Context, c storage.Conversation) error 
 INSERT INTO conversation (partition, conversation, created_at, updated_at) VALUES ($1, $2, $3, $4)
 ON CONFLICT (partition, conversation) DO UPDATE SET updated_at = excluded.updated_at`
 	return t.exec(ctx, "put conversation", sql, t.head.Partition, c.ID, memory.Micros(c.CreatedAt), memory.Micros(c.UpdatedAt))
+}
+
+// Recent implements storage.Tx.
+func (t *tx) Recent(ctx context.Context, conversation string, below int64, n int) ([]memory.Episode, error) {
+	list, err := read(ctx, t, "recent", selectEpisode+` FROM episode e
+WHERE e.partition = $1 AND e.conversation = $2 AND e.seq < $3 ORDER BY e.seq DESC LIMIT $4`, scanEpisode,
+		t.head.Partition, conversation, cmp.Or(below, math.MaxInt64), n)
+	slices.Reverse(list)
+	return list, err
 }
 
 // Unextracted implements storage.Tx. Without Unseen it starts from the few open

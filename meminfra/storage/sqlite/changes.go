@@ -115,11 +115,13 @@ func readSources(ctx context.Context, c *conn, where string, args []any, items [
 	if len(items) == 0 {
 		return nil
 	}
-	return c.each(ctx, `SELECT item, episode FROM evidence `+where+` AND n = 1`, args, func(row scanner) error {
-		var item, episode string
-		err := row.Scan(&item, &episode)
+	const columns = `item, episode, (SELECT e.conversation FROM episode e
+WHERE e.partition = evidence.partition AND e.episode = evidence.episode)`
+	return c.each(ctx, `SELECT `+columns+` FROM evidence `+where+` AND n = 1`, args, func(row scanner) error {
+		var item, episode, conversation string
+		err := row.Scan(&item, &episode, &conversation)
 		if m := at[item]; err == nil && m != nil {
-			m.Source = episode
+			m.Source, m.Conversation = episode, conversation
 		}
 		return err
 	})

@@ -5,6 +5,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/meminfra/memory-layer/meminfra/memory"
@@ -70,6 +72,14 @@ func (t *tx) PutConversation(ctx context.Context, c storage.Conversation) error 
 INSERT INTO conversation (partition, conversation, created_at, updated_at) VALUES (?1, ?2, ?3, ?4)
 ON CONFLICT (partition, conversation) DO UPDATE SET updated_at = excluded.updated_at`,
 		t.head.Partition, c.ID, memory.Micros(c.CreatedAt), memory.Micros(c.UpdatedAt))
+}
+
+// Recent implements storage.Tx.
+func (t *tx) Recent(ctx context.Context, conversation string, below int64, n int) ([]memory.Episode, error) {
+	list, err := collect(ctx, t.c, selectEpisode+`WHERE partition = ?1 AND conversation = ?2 AND seq < ?3 ORDER BY seq DESC LIMIT ?4`,
+		[]any{t.head.Partition, conversation, cmp.Or(below, math.MaxInt64), n}, scanEpisode)
+	slices.Reverse(list)
+	return list, err
 }
 
 // Unextracted implements storage.Tx. Without Unseen it starts from the few open

@@ -24,6 +24,7 @@ var episodeTests = []test{
 	{name: "one for each message of a conversation", run: episodeUnique},
 	{name: "found by message", run: episodeByMessage},
 	{name: "sessions span their episodes", run: sessions},
+	{name: "the last of a conversation", run: recent},
 	{name: "extraction rows and leases", run: extractions},
 	{name: "vectors keep every bit", run: embeddings},
 	{name: "one outcome for each idempotency key", run: idempotency},
@@ -264,6 +265,27 @@ func sessions(t *testing.T, s storage.Store) {
 		got, err = tx.Sessions(t.Context(), "none")
 		check(t, err)
 		same(t, "no sessions", got, []storage.SessionSpan(nil))
+		return nil
+	})
+}
+
+func recent(t *testing.T, s storage.Store) {
+	putEpisodes(t, s, ada, 4)
+	commit(t, s, ada, func(tx storage.Tx) error {
+		check(t, tx.InsertEpisodes(t.Context(), []memory.Episode{newEpisode(tx, "e5", "c2", "m5")}))
+		for _, c := range []struct {
+			conversation string
+			below        int64
+			n            int
+			want         []string
+		}{
+			{"c1", 0, 2, []string{"e3", "e4"}}, {"c1", 4, 2, []string{"e2", "e3"}}, {"c1", 1, 9, nil},
+			{"c2", 0, 9, []string{"e5"}}, {"c3", 0, 9, nil},
+		} {
+			got, err := tx.Recent(t.Context(), c.conversation, c.below, c.n)
+			check(t, err)
+			same(t, fmt.Sprintf("%+v", c), ids(got, episodeID), c.want)
+		}
 		return nil
 	})
 }

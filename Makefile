@@ -1,0 +1,66 @@
+# Run `make` to see what there is.
+
+GO          ?= go
+STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOLANGCI    ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+FUZZTIME    ?= 10s
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## Show this list
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: fmt
+fmt: ## Format all Go files
+	gofmt -l -w .
+
+.PHONY: vet
+vet: ## Run go vet and staticcheck
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+
+.PHONY: lint
+lint: ## Run all linters of .golangci.yml
+	$(GO) run $(GOLANGCI) run ./...
+
+.PHONY: test
+test: ## Run all tests
+	$(GO) test ./...
+
+.PHONY: race
+race: ## Run all tests with the race detector
+	$(GO) test -race ./...
+
+.PHONY: fuzz-short
+fuzz-short: ## Run every fuzz target for FUZZTIME (10s)
+	@$(GO) list ./... | while read -r pkg; do \
+		$(GO) test -list '^Fuzz' "$$pkg" | grep '^Fuzz' | while read -r target; do \
+			echo "$$pkg $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$pkg" || exit 1; \
+		done || exit 1; \
+	done
+
+.PHONY: merge-errors
+merge-errors: ## Report wrong and missed merges over testdata/merges.tsv
+	$(GO) test ./meminfra -run MergeErrors -count=1 -v
+
+.PHONY: extract-report
+extract-report: ## Report precision and recall of the built-in extractor
+	$(GO) test ./meminfra/extract/patterns -run Sentences -count=1 -v
+
+.PHONY: bench
+bench: ## Run all benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: demo
+demo: ## Run the demo
+	$(GO) run ./cmd/meminfra demo
+
+.PHONY: build
+build: ## Build the command as bin/meminfra
+	$(GO) build -o bin/meminfra ./cmd/meminfra
+
+.PHONY: ci
+ci: ## Run what continuous integration runs
+	.ci/run

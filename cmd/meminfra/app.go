@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// app is everything a command touches outside itself, so that tests need no
+// process.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	getenv         func(string) string
+	now            func() time.Time
+	columns        int    // width of the terminal on stdout; 0, no terminal, cuts nothing
+	progress       bool   // stderr is a terminal: a progress bar makes sense
+	name           string // how the user runs this program
+
+	db     string // --db
+	target target // what was opened last: its password stays out of errors
+}
+
+// processApp is the app of this process.
+func processApp() *app {
+	a := &app{
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
+		getenv: os.Getenv, now: time.Now, name: "meminfra",
+		progress: term.IsTerminal(int(os.Stderr.Fd())),
+	}
+	if columns, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
+		a.columns = columns
+	}
+	if strings.Contains(os.Args[0], "go-build") {
+		a.name = "go run ./cmd/meminfra"
+	}
+	return a
+}
+
+// run executes one command line and returns the exit code.
+func (a *app) run(ctx context.Context, args []string) int {
+	root := a.rootCommand()
+	root.SetArgs(args)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	return a.report(err)
+}
+
+func (a *app) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "meminfra",
+		Short: "Long-term memory for applications built on language models",
+		Long: `Long-term memory for applications built on language models.
+
+Conversations go in, memories with evidence come out. One SQL database is the
+truth: a SQLite file by default, PostgreSQL where several machines share it.
+No key, no container and no network is needed. Begin with: meminfra demo
+
+Environment:
+  DATABASE_URL   the store, if --db is not given
+  DIRECT_URL     preferred over DATABASE_URL by migrate and init, for a
+                 PostgreSQL behind a pooler
+  XDG_DATA_HOME  where the default store lives`,
+		Args:          a.unknownCommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage(err.Error(), cmd.CommandPath()+" --help")
+	})
+	root.PersistentFlags().StringVar(&a.db, "db", "",
+		"the store: sqlite:PATH or postgres://... (default: DATABASE_URL, else a SQLite file in the data folder)")
+	root.AddCommand(a.demoCommand(), a.initCommand(), a.migrateCommand(), a.addCommand(), a.searchCommand(),
+		a.getCommand(), a.listCommand(), a.historyCommand(), a.importCommand(), a.versionCommand())
+	return root
+}
+
+// unknownCommand refuses arguments of a command that only holds others.
+func (a *app) unknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := cmd.CommandPath() + " --help"
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		hint = cmd.CommandPath() + " " + near[0]
+	}
+	return usage("unknown command", hint)
+}
+
+// one returns a check for exactly one argument, called what in the error. The
+// arguments themselves may be memory text and are not repeated.
+func one(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0:
+			return usage("no "+what+" given", cmd.UseLine())
+		case len(args) > 1:
+			return usage(fmt.Sprintf("%d arguments, want one %s: quote it", len(args), what), cmd.UseLine())
+		}
+		return nil
+	}
+}
+
+// noArguments refuses any argument.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usage(cmd.CommandPath()+" takes no arguments", cmd.UseLine())
+	}
+	return nil
+}

@@ -1,0 +1,254 @@
+package llm
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Purpose says what a call is for, and in whose memory. It travels in the
+// context, so that calls made in the background are counted like any other.
+type Purpose struct {
+	Operation string // "extract", "intent", "answer", "embed", ...
+	Partition string
+}
+
+type purposeKey struct{}
+
+// WithPurpose returns a context whose calls have that purpose. An empty field
+// keeps what ctx has.
+func WithPurpose(ctx context.Context, p Purpose) context.Context {
+	old := PurposeOf(ctx)
+	return context.WithValue(ctx, purposeKey{}, Purpose{
+		Operation: cmp.Or(p.Operation, old.Operation), Partition: cmp.Or(p.Partition, old.Partition)})
+}
+
+// PurposeOf returns the purpose of ctx, zero if it has none.
+func PurposeOf(ctx context.Context) Purpose {
+	p, _ := ctx.Value(purposeKey{}).(Purpose)
+	return p
+}
+
+// Line is what one operation used of one model.
+type Line struct {
+	Operation string `json:"operation"`
+	Model     string `json:"model"`
+	Usage
+}
+
+// Spending is one call as it is told to MeterOptions.Record.
+type Spending struct {
+	Purpose
+	Model string
+	At    time.Time
+	Usage
+}
+
+// MeterOptions configures a Meter. Every zero value is a default.
+type MeterOptions struct {
+	// TokensPerDay and CallsPerDay are the budget of each partition on each day
+	// (UTC); 0 is no bound. Calls under way at the same moment may overshoot it
+	// by what they use.
+	TokensPerDay int64
+	CallsPerDay  int64
+	// Spent returns what a partition used on a day before this meter began,
+	// from wherever Record kept it; nil is nothing. It is asked once a day and
+	// partition. Its error fails the call: a budget that cannot be known is not
+	// assumed to be full.
+	Spent func(ctx context.Context, partition string, day time.Time) (Usage, error)
+	// Record is told of every call, in the calling goroutine; nil is nobody.
+	Record func(ctx context.Context, s Spending)
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
+}
+
+// Meter sums what calls use, by operation and model, and stops a partition that
+// has used up its budget. It is safe for concurrent use.
+type Meter struct {
+	opts  MeterOptions
+	mu    sync.Mutex
+	lines map[Line]Usage // keys have no usage
+	day   time.Time
+	spent map[string]Usage // on that day, by partition
+}
+
+// NewMeter returns a meter; opts may be nil.
+func NewMeter(opts *MeterOptions) *Meter {
+	m := &Meter{lines: map[Line]Usage{}, spent: map[string]Usage{}}
+	if opts != nil {
+		m.opts = *opts
+	}
+	if m.opts.Now == nil {
+		m.opts.Now = time.Now
+	}
+	return m
+}
+
+// Generator returns g with its calls metered. It fails with a *BudgetError
+// instead of making a call beyond the budget.
+func (m *Meter) Generator(g Generator) Generator { return &meteredGenerator{g, m} }
+
+// Embedder is Generator for an embedder.
+func (m *Meter) Embedder(e Embedder) Embedder { return &meteredEmbedder{e, m} }
+
+// Lines returns what was used since the meter began, by operation, then model.
+func (m *Meter) Lines() []Line {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return sortedLines(m.lines)
+}
+
+func sortedLines(lines map[Line]Usage) []Line {
+	out := make([]Line, 0, len(lines))
+	for l, u := range lines {
+		l.Usage = u
+		out = append(out, l)
+	}
+	slices.SortFunc(out, func(a, b Line) int {
+		return cmp.Or(cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.Model, b.Model))
+	})
+	return out
+}
+
+type meteredGenerator struct {
+	Generator
+	meter *Meter
+}
+
+func (g *meteredGenerator) Generate(ctx context.Context, req Request) (Response, error) {
+	if err := g.meter.allow(ctx); err != nil {
+		return Response{}, err
+	}
+	resp, err := g.Generator.Generate(ctx, req)
+	g.meter.add(ctx, g.Model(), resp.Usage)
+	return resp, err
+}
+
+type meteredEmbedder struct {
+	Embedder
+	meter *Meter
+}
+
+func (e *meteredEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	vectors, _, err := e.EmbedMetered(ctx, texts)
+	return vectors, err
+}
+
+func (e *meteredEmbedder) EmbedMetered(ctx context.Context, texts []string) ([][]float32, Usage, error) {
+	if len(texts) == 0 {
+		return nil, Usage{}, nil
+	}
+	if err := e.meter.allow(ctx); err != nil {
+		return nil, Usage{}, err
+	}
+	vectors, used, err := EmbedMetered(ctx, e.Embedder, texts)
+	e.meter.add(ctx, e.Model(), used)
+	return vectors, used, err
+}
+
+// allow reports whether the budget of the partition has room for a call.
+func (m *Meter) allow(ctx context.Context) error {
+	if m.opts.TokensPerDay <= 0 && m.opts.CallsPerDay <= 0 {
+		return nil
+	}
+	partition := PurposeOf(ctx).Partition
+	spent, day, err := m.spentToday(ctx, partition)
+	if err != nil {
+		return err
+	}
+	if m.opts.TokensPerDay > 0 && spent.Tokens() >= m.opts.TokensPerDay || m.opts.CallsPerDay > 0 && spent.Calls >= m.opts.CallsPerDay {
+		return &BudgetError{Partition: partition, Day: day, Spent: spent}
+	}
+	return nil
+}
+
+// spentToday asks for what was spent before this meter without holding the
+// lock; of two that ask at once, the first to return counts.
+func (m *Meter) spentToday(ctx context.Context, partition string) (Usage, time.Time, error) {
+	day, spent, known := m.today(partition)
+	if known || m.opts.Spent == nil {
+		return spent, day, nil
+	}
+	before, err := m.opts.Spent(ctx, partition, day)
+	if err != nil {
+		return Usage{}, day, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, known := m.spent[partition]; !known && m.day.Equal(day) {
+		m.spent[partition] = before
+	}
+	return m.spent[partition], day, nil
+}
+
+func (m *Meter) today(partition string) (day time.Time, spent Usage, known bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.turnDay(m.opts.Now())
+	spent, known = m.spent[partition]
+	return m.day, spent, known
+}
+
+func (m *Meter) turnDay(now time.Time) {
+	if day := now.UTC().Truncate(24 * time.Hour); day.After(m.day) {
+		m.day = day
+		clear(m.spent)
+	}
+}
+
+// add counts what a call used, in the meter and in the tallies of ctx.
+func (m *Meter) add(ctx context.Context, model string, used Usage) {
+	if used == (Usage{}) {
+		return
+	}
+	p, now := PurposeOf(ctx), m.opts.Now()
+	key := Line{Operation: p.Operation, Model: model}
+	m.mu.Lock()
+	m.turnDay(now)
+	m.lines[key] = m.lines[key].Plus(used)
+	m.spent[p.Partition] = m.spent[p.Partition].Plus(used)
+	m.mu.Unlock()
+	for t := tallyOf(ctx); t != nil; t = t.outer {
+		t.add(key, used)
+	}
+	if m.opts.Record != nil {
+		m.opts.Record(ctx, Spending{Purpose: p, Model: model, At: now.UTC(), Usage: used})
+	}
+}
+
+// Tally sums what the metered calls under one context used: those of one
+// request. It is safe for concurrent use.
+type Tally struct {
+	outer *Tally
+	mu    sync.Mutex
+	lines map[Line]Usage
+}
+
+type tallyKey struct{}
+
+func tallyOf(ctx context.Context) *Tally {
+	t, _ := ctx.Value(tallyKey{}).(*Tally)
+	return t
+}
+
+// WithTally returns a context and the tally of the metered calls made under it.
+// Those of a tally within count for both.
+func WithTally(ctx context.Context) (context.Context, *Tally) {
+	t := &Tally{outer: tallyOf(ctx), lines: map[Line]Usage{}}
+	return context.WithValue(ctx, tallyKey{}, t), t
+}
+
+// Lines returns what was used, by operation, then model; none is an empty list.
+func (t *Tally) Lines() []Line {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return sortedLines(t.lines)
+}
+
+func (t *Tally) add(key Line, used Usage) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lines[key] = t.lines[key].Plus(used)
+}

@@ -1,0 +1,83 @@
+package llm_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/meminfra/memory-layer/meminfra/llm"
+	"github.com/meminfra/memory-layer/meminfra/memtest"
+)
+
+func TestMeterSums(t *testing.T) {
+	var told []llm.Spending
+	m := llm.NewMeter(&llm.MeterOptions{Record: func(_ context.Context, s llm.Spending) { told = append(told, s) }})
+	g, e := m.Generator(memtest.NewGenerator("abc", "de")), m.Embedder(memtest.NewEmbedder("vectors", 4))
+	outer, all := llm.WithTally(llm.WithPurpose(t.Context(), llm.Purpose{Operation: "extract", Partition: "p1"}))
+	inner, one := llm.WithTally(outer)
+	_, _ = g.Generate(outer, llm.Request{System: "12345"})
+	_, _ = g.Generate(inner, llm.Request{System: "12345"})
+	_, _ = g.Generate(outer, llm.Request{System: "12345"}) // the script has ended: asked, paid, failed
+	_, _ = e.Embed(llm.WithPurpose(inner, llm.Purpose{Operation: "embed"}), []string{"xyz"})
+	_, _ = e.Embed(inner, nil)
+	want := []llm.Line{
+		{Operation: "embed", Model: "vectors", Usage: llm.Usage{InputTokens: 3, Calls: 1}},
+		{Operation: "extract", Model: "scripted", Usage: llm.Usage{InputTokens: 15, OutputTokens: 5, Calls: 3}},
+	}
+	for name, got := range map[string][]llm.Line{"meter": m.Lines(), "tally": all.Lines()} {
+		if len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	if got := one.Lines(); len(got) != 2 || got[1].Calls != 1 {
+		t.Errorf("inner tally: %+v", got)
+	}
+	if len(told) != 4 || told[3].Operation != "embed" || told[3].Partition != "p1" {
+		t.Errorf("recorded %+v", told)
+	}
+}
+
+func TestBudgetOfADayAndPartition(t *testing.T) {
+	clock := memtest.NewClock(time.Date(2026, 5, 1, 23, 0, 0, 0, time.UTC), 0)
+	m := llm.NewMeter(&llm.MeterOptions{TokensPerDay: 10, Now: clock.Now,
+		Spent: func(_ context.Context, p string, day time.Time) (llm.Usage, error) {
+			if p == "p2" && day.Day() == 1 {
+				return llm.Usage{InputTokens: 10}, nil
+			}
+			return llm.Usage{}, nil
+		}})
+	g := m.Generator(memtest.NewResponder(func(llm.Request) string { return "123456" }))
+	ask := func(partition string) error {
+		_, err := g.Generate(llm.WithPurpose(t.Context(), llm.Purpose{Partition: partition}), llm.Request{})
+		return err
+	}
+	if err := errors.Join(ask("p1"), ask("p1")); err != nil {
+		t.Fatal(err)
+	}
+	var over *llm.BudgetError
+	if err := ask("p1"); !errors.Is(err, llm.ErrBudget) || !errors.As(err, &over) || over.Partition != "p1" || over.Spent.Tokens() != 12 {
+		t.Errorf("error %v", err)
+	}
+	if err := ask("p2"); !errors.Is(err, llm.ErrBudget) {
+		t.Errorf("what was spent before this process does not count: %v", err)
+	}
+	if err := ask("p3"); err != nil {
+		t.Errorf("another partition: %v", err)
+	}
+	clock.Advance(2 * time.Hour)
+	if err := errors.Join(ask("p1"), ask("p2")); err != nil {
+		t.Errorf("the next day: %v", err)
+	}
+}
+
+// A budget that is used up ends the repeats of a policy at once.
+func TestBudgetUnderAPolicy(t *testing.T) {
+	m := llm.NewMeter(&llm.MeterOptions{CallsPerDay: 2})
+	busy := fails(llm.Error{Status: 500, Retryable: true})
+	s := &sleeper{}
+	g := llm.Policy{Attempts: 9, Sleep: s.sleep}.Generator(m.Generator(turns(busy, busy, busy, busy)))
+	if _, err := g.Generate(t.Context(), llm.Request{}); !errors.Is(err, llm.ErrBudget) || len(s.waits) != 2 {
+		t.Errorf("waits %v, error %v", s.waits, err)
+	}
+}

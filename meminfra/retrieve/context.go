@@ -1,0 +1,389 @@
+package retrieve
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/meminfra/memory-layer/index"
+	"github.com/meminfra/memory-layer/meminfra/memory"
+)
+
+// contextDepth is how many of the best fused candidates are looked at with what
+// surrounds them. On LoCoMo 20 lose nothing against all (locomo-baselines.md); of
+// two branches that disagree twice as many are needed.
+const contextDepth = 40
+
+// reach is how many admitted messages are passed over in search of a neighbour in
+// the same session, when conversations run side by side.
+const reach = 64
+
+// population is what the admitted rows are, taken in one pass.
+type population struct {
+	admitted  *index.Bitmap
+	episodes  []int // rows of messages, in order
+	facts     bool
+	summaries bool
+	speakers  map[string]string // speaker as written -> folded
+	people    map[string]string // name that someone goes by, folded -> whole name, folded
+}
+
+func takeCensus(v *index.View, admitted *index.Bitmap) *population {
+	p := &population{admitted: admitted, speakers: map[string]string{}, people: map[string]string{}}
+	subjects := map[string]bool{}
+	var speakers, names recent
+	for row := range admitted.All() {
+		a := v.Attr(row)
+		if a.Owner == index.Episode {
+			p.episodes = append(p.episodes, row)
+			if speakers.isNew(a.Speaker) {
+				p.speakers[a.Speaker] = ""
+			}
+			continue
+		}
+		if a.Kind == string(memory.KindSummary) {
+			p.summaries = true
+		} else {
+			p.facts = true
+		}
+		if a.SubjectType == "person" && names.isNew(a.SubjectName) {
+			subjects[a.SubjectName] = true
+		}
+	}
+	p.name(subjects)
+	return p
+}
+
+// recent spares most look-ups in a set of names that come in runs and by turns.
+type recent struct {
+	names [4]string
+	next  int
+}
+
+// isNew reports whether a name was not among the last few new ones.
+func (r *recent) isNew(name string) bool {
+	if name == "" || slices.Contains(r.names[:], name) {
+		return false
+	}
+	r.names[r.next] = name
+	r.next = (r.next + 1) % len(r.names)
+	return true
+}
+
+// name lists what people go by: their whole name, and its first word where that
+// is one person's alone.
+func (p *population) name(subjects map[string]bool) {
+	whole := map[string]bool{}
+	for speaker := range p.speakers {
+		p.speakers[speaker] = memory.FoldName(speaker)
+		whole[p.speakers[speaker]] = true
+	}
+	maps.Copy(whole, subjects)
+	delete(whole, "")
+	shared := map[string]bool{}
+	for name := range whole {
+		first, _, _ := strings.Cut(name, " ")
+		if other, taken := p.people[first]; taken && other != name {
+			shared[first] = true
+		}
+		p.people[first] = name
+	}
+	for first := range shared {
+		delete(p.people, first)
+	}
+	for name := range whole {
+		p.people[name] = name
+	}
+}
+
+// isAbout reports whether a row is by or about the one person asked about.
+func (p *population) isAbout(k *ask, a *index.Attr) bool {
+	switch {
+	case k.named != "":
+		return p.speakers[a.Speaker] == k.named || a.SubjectName == k.named
+	case !k.asker:
+		return false
+	case a.Owner == index.Episode:
+		return a.Speaker == "" && a.Role == string(memory.RoleUser)
+	}
+	return a.SubjectType == memory.UserSubject.Type && a.SubjectName == ""
+}
+
+// The messages around one, by place.
+const (
+	prev2 = iota
+	prev
+	next
+	next2
+	places
+)
+
+// around is a row with the rows around it; -1 for none.
+type around [places]int
+
+var nowhere = around{-1, -1, -1, -1}
+
+// around finds the neighbours of a message: admitted messages of its session, by
+// order of writing.
+func (p *population) around(v *index.View, row int) around {
+	out := nowhere
+	at, ok := slices.BinarySearch(p.episodes, row)
+	if !ok {
+		return out
+	}
+	a := v.Attr(row)
+	look := func(step int, found ...int) {
+		for i, n := at+step, 0; i >= 0 && i < len(p.episodes) && n < reach && len(found) > 0; i, n = i+step, n+1 {
+			b := v.Attr(p.episodes[i])
+			if b.SessionID == a.SessionID && b.ConversationID == a.ConversationID {
+				out[found[0]] = p.episodes[i]
+				found = found[1:]
+			}
+		}
+	}
+	look(-1, prev, prev2)
+	look(+1, next, next2)
+	return out
+}
+
+// scene is the context of one search: the candidates worth a closer look and the
+// branch scores of everything around them.
+type scene struct {
+	*search
+	view   *index.View
+	pop    *population
+	ask    *ask
+	pool   map[int]int // row -> place in the list of candidates
+	nearby map[int]around
+	homes  map[int]int // row of an item -> row of its message
+	rows   []int       // those of nearby, in the order in which they came
+	at     map[int]int // row -> place in words, cosine and entity
+	words  []float64   // scaled
+	cosine []float64
+	entity []float64 // scaled; nil for a query without proper names
+	best   map[session]sessionBest
+}
+
+type session struct{ conversation, id string }
+
+// sessionBest is what a session's best rows score.
+type sessionBest struct {
+	words  [3]float64 // best first
+	cosine float64
+}
+
+// inContext gives the best fused candidates, and the messages around them, what
+// their signals count. Candidates further down keep none: they are behind.
+func (s *search) inContext(v *index.View, p *population, k *ask, vector []float32, list []candidate, words, vectors []index.Hit) []candidate {
+	c := &scene{search: s, view: v, pop: p, ask: k, pool: map[int]int{}, homes: map[int]int{},
+		nearby: map[int]around{}, at: map[int]int{}, best: map[session]sessionBest{}}
+	list = c.gather(list)
+	bound := c.score(vector)
+	c.sessions(words, vectors, bound)
+	for _, i := range c.pool {
+		c.signals(&list[i])
+	}
+	return list
+}
+
+// gather fills the pool: the best candidates, and their neighbours, which join
+// the list if no branch found them.
+func (c *scene) gather(list []candidate) []candidate {
+	places := make(map[int]int, len(list))
+	for i := range list {
+		places[list[i].row] = i
+	}
+	seeds := min(len(list), contextDepth)
+	for i := range seeds {
+		row := list[i].row
+		c.pool[row] = i
+		c.locate(row)
+		for _, near := range c.nearby[row] {
+			if near < 0 {
+				continue
+			}
+			j, known := places[near]
+			if !known {
+				a := c.view.Attr(near)
+				j = len(list)
+				places[near] = j
+				list = append(list, candidate{key: a.Key, attr: a, row: near})
+			}
+			c.pool[near] = j
+			c.locate(near)
+		}
+	}
+	return list
+}
+
+// locate finds what is around a row: an item stands where its message does.
+func (c *scene) locate(row int) {
+	if _, done := c.nearby[row]; done {
+		return
+	}
+	c.rows = append(c.rows, row)
+	home, ok := c.home(row)
+	if !ok {
+		c.nearby[row] = nowhere
+		return
+	}
+	if home != row {
+		c.homes[row] = home
+	}
+	c.nearby[row] = c.pop.around(c.view, home)
+}
+
+// home is the message that a row is or was made from, if it may be seen.
+func (c *scene) home(row int) (int, bool) {
+	a := c.view.Attr(row)
+	if a.Owner == index.Episode {
+		return row, true
+	}
+	source, ok := c.view.Find(index.Key{Owner: index.Episode, ID: a.Source})
+	return source, ok && c.pop.admitted.Has(source)
+}
+
+// score asks both branches for the scores of all rows in sight.
+func (c *scene) score(vector []float32) (bound float64) {
+	var rows []int
+	see := func(row int) {
+		if _, seen := c.at[row]; row >= 0 && !seen {
+			c.at[row] = len(rows)
+			rows = append(rows, row)
+		}
+	}
+	for _, row := range c.rows {
+		see(row)
+		if home, ok := c.homes[row]; ok {
+			see(home)
+		}
+		for _, near := range c.nearby[row] {
+			see(near)
+		}
+	}
+	c.words, bound = c.view.ScoreWords(c.query.Text, c.pop.admitted, rows)
+	scale(c.words, bound)
+	if c.ask.entities != "" {
+		var most float64
+		c.entity, most = c.view.ScoreWords(c.ask.entities, c.pop.admitted, rows)
+		scale(c.entity, most)
+	}
+	c.cosine = make([]float64, len(rows))
+	some := index.NewBitmap(0)
+	for _, row := range rows {
+		some.Set(row)
+	}
+	for _, h := range c.searchVector(c.view, vector, some, len(rows)) {
+		c.cosine[c.at[h.Row]] = h.Score
+	}
+	return bound
+}
+
+// scale divides scores by the most that any can be.
+func scale(scores []float64, bound float64) {
+	if bound <= 0 {
+		return
+	}
+	for i := range scores {
+		scores[i] /= bound
+	}
+}
+
+// sessions takes the best scores of each session from what the branches found.
+func (c *scene) sessions(words, vectors []index.Hit, bound float64) {
+	for _, h := range words {
+		if where, ok := c.sessionOf(h.Row); ok {
+			b := c.best[where]
+			x := h.Score / bound
+			for i := range b.words {
+				if x > b.words[i] {
+					x, b.words[i] = b.words[i], x
+				}
+			}
+			c.best[where] = b
+		}
+	}
+	for _, h := range vectors {
+		if where, ok := c.sessionOf(h.Row); ok {
+			b := c.best[where]
+			b.cosine = max(b.cosine, h.Score)
+			c.best[where] = b
+		}
+	}
+}
+
+// sessionOf names the session that a row stands in.
+func (c *scene) sessionOf(row int) (session, bool) {
+	home, ok := c.home(row)
+	if !ok {
+		return session{}, false
+	}
+	a := c.view.Attr(home)
+	return session{a.ConversationID, a.SessionID}, true
+}
+
+// signals reads a candidate's signals.
+func (c *scene) signals(x *candidate) {
+	near, s := c.nearby[x.row], &x.why.Signals
+	s[Words], s[Cosine] = c.own(c.words, x.row), c.own(c.cosine, x.row)
+	s[WordsPrev], s[WordsPrev2] = c.of(c.words, near[prev]), c.of(c.words, near[prev2])
+	s[WordsNext], s[WordsNext2] = c.of(c.words, near[next]), c.of(c.words, near[next2])
+	if c.entity != nil {
+		s[Entity] = c.own(c.entity, x.row)
+	}
+	if where, ok := c.sessionOf(x.row); ok {
+		b := c.best[where]
+		s[WordsSession], s[CosineSession] = b.words[0], b.cosine
+		s[WordsBest3] = (b.words[0] + b.words[1] + b.words[2]) / 3
+	}
+	if near[prev] >= 0 && marks(c.view.Attr(near[prev]).Marks)&markAsks != 0 {
+		s[Answers], s[CosineAnswers] = s[WordsPrev], c.of(c.cosine, near[prev])
+	}
+	c.text(x.attr, s)
+	if home, ok := c.homes[x.row]; ok {
+		c.text(c.view.Attr(home), s)
+	}
+	s[Date] = c.ask.date.signal(x.attr.At)
+	if !c.offRoute(x.attr) {
+		s[OnRoute] = 1
+	}
+	if rank := x.ranks.Structured; rank > 0 {
+		s[Exact] = 61 / (60 + float64(rank))
+	}
+}
+
+// text raises the signals of whose a text is and what it looks like.
+func (c *scene) text(a *index.Attr, s *Signals) {
+	m := marks(a.Marks)
+	fits := m & c.ask.wants
+	raise := func(signal Signal, holds bool) {
+		if holds {
+			s[signal] = 1
+		}
+	}
+	raise(Speaker, c.pop.isAbout(c.ask, a))
+	raise(TellsTime, fits&markTime != 0)
+	raise(TellsNumber, fits&markNumber != 0)
+	raise(TellsName, fits&markName != 0)
+	raise(Tells, m&markAsks == 0)
+	s[Length] = max(s[Length], lengthSignal(a.Length))
+}
+
+// of is a row's score, 0 for no row.
+func (c *scene) of(scores []float64, row int) float64 {
+	if row < 0 {
+		return 0
+	}
+	return scores[c.at[row]]
+}
+
+// own is a row's score. The message that an item was made from speaks for the item
+// as well as its own words do; else the item would stand behind it, and say again
+// what the message said.
+func (c *scene) own(scores []float64, row int) float64 {
+	x := c.of(scores, row)
+	if home, ok := c.homes[row]; ok {
+		x = max(x, c.of(scores, home))
+	}
+	return x
+}

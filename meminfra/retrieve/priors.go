@@ -1,0 +1,24 @@
+package retrieve
+
+import (
+	"math"
+	"time"
+)
+
+// Priors are what speaks for a row before any question is asked.
+const (
+	// recencyWeight is what the newest memory gains on the scale where the first
+	// place in all branches counts 1: enough to tell equals apart, too little to
+	// displace what answers better. Source: design section 6, mild recency.
+	recencyWeight = 0.01
+	// recencyHalf is how old a memory is that gains half as much.
+	recencyHalf = 180 * 24 * time.Hour
+	// mostPrior is the most that priors add.
+	mostPrior = recencyWeight
+)
+
+// prior is what a row's event time says for it at a moment, in [0, mostPrior].
+func prior(at, now time.Time) float64 {
+	age := max(now.Sub(at), 0)
+	return recencyWeight * math.Exp2(-float64(age)/float64(recencyHalf))
+}
