@@ -83,18 +83,8 @@ func (f *addFlags) prepare(a *app, text string) (err error) {
 			return err
 		}
 	}
-	for _, pair := range f.meta {
-		key, value, ok := strings.Cut(pair, "=")
-		if !ok || key == "" {
-			return usage("--meta wants KEY=VALUE", "--meta project=apollo")
-		}
-		if f.message.Metadata == nil {
-			f.message.Metadata = memory.Metadata{}
-		}
-		if _, twice := f.message.Metadata[key]; twice {
-			return usage(fmt.Sprintf("--meta %q is given twice", key), "")
-		}
-		f.message.Metadata[key] = value
+	if f.message.Metadata, err = parseMeta(f.meta); err != nil {
+		return err
 	}
 	if text == "-" {
 		raw, err := io.ReadAll(io.LimitReader(a.stdin, memory.MaxMessageBytes+2))
@@ -109,6 +99,25 @@ func (f *addFlags) prepare(a *app, text string) (err error) {
 	}
 	f.request.Messages = []meminfra.Message{f.message}
 	return nil
+}
+
+// parseMeta reads --meta flags; none give no metadata.
+func parseMeta(pairs []string) (memory.Metadata, error) {
+	var m memory.Metadata
+	for _, pair := range pairs {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok || key == "" {
+			return nil, usage("--meta wants KEY=VALUE", "--meta project=apollo")
+		}
+		if _, twice := m[key]; twice {
+			return nil, usage(fmt.Sprintf("--meta %q is given twice", key), "")
+		}
+		if m == nil {
+			m = memory.Metadata{}
+		}
+		m[key] = value
+	}
+	return m, nil
 }
 
 func (a *app) printAdded(res *meminfra.AddResult, dryRun, failed bool) {

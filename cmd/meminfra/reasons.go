@@ -19,6 +19,13 @@ var reasonTexts = map[string]string{
 	"said_end":          "said to have ended",
 	"starts_later":      "begins in the future; until then nothing changes",
 	"continued":         "an earlier statement holds again",
+	"edit":              "another wording by its owner",
+	"withdraw":          "withdrawn by its owner: it never was so",
+	"restore":           "counts again",
+	"derived":           "made of other memories",
+	"already_known":     "said in these words before",
+	"split":             "an earlier statement has a version of its own",
+	"reopened":          "what had closed it is gone",
 	"merged":            "taken up by another version of the same fact",
 }
 

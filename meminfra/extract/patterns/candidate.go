@@ -19,7 +19,8 @@ func (r *reader) accept(s sentence, c *clause) bool {
 	switch {
 	case anyIn(ts[c.from:stop], doubtful),
 		s.question && !thenAsks(rest),
-		retreats.in(rest), r.unknownWorld(c, tail), conditional(c, tail), comparing(c, tail), r.afterOrder(c), signedOff(rest), opensIf(rest), disowned(rest), handsOutParts(rest), elsewhere(tail), passing(c, tail),
+		retreats.in(rest), r.unknownWorld(c, tail), conditional(c, tail), comparing(c, tail), r.afterOrder(c), signedOff(rest), opensIf(rest), gone(c, rest), r.homonym(c, tail),
+		c.form.predicate.Name == "name" && len(rest) > 1 && rest[0].mark && rest[1].text == "you" && !s.question, disowned(rest), handsOutParts(rest), elsewhere(tail), passing(c, tail),
 		startsWith(rest, "or"), startsWith(rest, "\"") && !ts[c.end-1].quoted, anyAmong(tail, "only"), startsWith(rest, "and counting"),
 		anyAmong(tail, "than") && !anyAmong(tail, "rather"),
 		r.local(c, tail),
@@ -83,6 +84,28 @@ func signedOff(rest []token) bool {
 // opensIf reports a condition after the comma: "I live in Oslo, if you believe that".
 func opensIf(rest []token) bool {
 	return len(rest) > 1 && rest[0].mark && (rest[1].text == "if" || rest[1].text == "unless") && !harmless.at(rest[1:])
+}
+
+// gone reports that who was named is no longer there: "my boyfriend Kai and I
+// broke up", "my dog Rex died".
+func gone(c *clause, rest []token) bool {
+	return among(c.form.predicate.Name, "partner pet child sibling parent") && c.form.lemma != "break" && c.group.tense == present &&
+		anyAmong(rest, "broke split divorced separated died dead passed dumped deceased")
+}
+
+// homonyms are tools named by common words.
+var homonyms = set(`go fiber r c d spring express bootstrap echo gin rocket swift solid rust ruby python java crystal dart elm ember phoenix flask
+	rails scheme cursor atom eclipse helix mint arch remix astro electron julia pascal basic oracle snowflake firebird aurora redis nano vue`)
+
+// homonym reports a common word in its common sense: "I use Fiber in my diet",
+// "I use Go to the store as an excuse".
+func (r *reader) homonym(c *clause, tail []token) bool {
+	if len(tail) < 2 || !among(tail[0].text, "in to on of with from") || !articles[tail[1].text] && !owners[tail[1].text] {
+		return false
+	}
+	last := c.ts[c.end-1].text
+	return homonyms[last] && c.form.after[len(c.form.after)-1].must == "known" &&
+		!anyAmong(tail, "server backend frontend web laptop desktop machine project projects code scripts apps app team job company office work")
 }
 
 // tooling are the verbs with which one says which tool one uses.

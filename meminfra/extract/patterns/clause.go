@@ -337,8 +337,14 @@ func (r *reader) sameVerb(c *clause, i int, prev *clause) bool {
 		return r.matchGroup(c, g)
 	}
 	last := prev.form.after[len(prev.form.after)-1]
-	return last.must == "known" && r.matchGroup(c, g) && c.form.after[0].must == "known"
+	if prev.form.lemma == "have" && r.matchGroup(c, g) { // "and a dog named Wolf"
+		return slices.ContainsFunc(c.form.after, func(p part) bool { return p.word == "named" || p.word == "called" })
+	}
+	return listed[last.must] && r.matchGroup(c, g) && listed[c.form.after[0].must]
 }
+
+// listed are the constraints of values that are known by themselves.
+var listed = set("known drug sport instrument")
 
 // rival reports "I use Postgres in prod and SQLite in tests": two values where
 // one can hold, and which of them is not said.

@@ -23,7 +23,8 @@ var leadPhrases = phrases("by the way", "for the record", "just so you know", "s
 	"on my laptop", "on my desktop", "on my machine", "on my computer", "on my pc", "on my server", "on my phone", "for fun", "in other news",
 	"on another note", "on a side note", "on the bright side", "on the plus side", "on top of that", "in addition", "at least", "for what it 's worth", "for me",
 	"as for me", "as mentioned", "as i said", "as i mentioned", "like i said", "like i mentioned", "to be clear", "to be fair", "to answer your question",
-	"at this point", "in short", "in my case", "as usual", "as always", "as a reminder", "guess what", "believe it or not", "in the meantime", "at last", "on the other hand", "in any case",
+	"at this point", "in short", "in my case", "as usual", "as always", "as a reminder", "remember", "remember that", "please remember", "please remember that", "note that", "please note", "please note that", "keep in mind", "keep in mind that",
+	"please keep in mind that", "bear in mind", "bear in mind that", "do n't forget", "do n't forget that", "for your records", "heads up", "guess what", "believe it or not", "in the meantime", "at last", "on the other hand", "in any case",
 	"by profession", "by trade", "in real life", "for now", "in response", "to start with", "in the end", "after that", "for reference")
 
 // realm is the length of "for backend projects" before "I": where a tool is
@@ -186,7 +187,7 @@ func elsewhere(ts []token) bool {
 // retreats take a statement back to a belief, anywhere after it.
 var retreats = phrases("i think", "i guess", "i suppose", "i believe", "i assume", "i hope", "i bet", "or something", "or so", "or whatever", "if i remember",
 	"if i recall", "not sure", "if memory", "iirc", "afaik", "as far as i know", "you know who", "or am i", "or not", "or do i", "or did i", "i wish", "but not really", "sort of", "kind of", "in a way",
-	"in a sense", "they say", "so they say", "supposedly", "allegedly", "apparently", "reportedly", "not really", "as if", "my foot", "my ass", "to hear him", "to hear her", "i reckon", "quoth",
+	"in a sense", "as far as", "until proven", "they say", "so they say", "supposedly", "allegedly", "apparently", "reportedly", "not really", "as if", "my foot", "my ass", "to hear him", "to hear her", "i reckon", "quoth",
 	"do n't i", "am i not", "if you believe", "if you ask", "if you can believe", "depending on", "by proxy", "by marriage", "by association", "by night", "for halloween", "for the role", "for the part",
 	"on tv", "on stage", "on screen", "on instagram", "on tinder", "on facebook", "on linkedin", "so to speak", "as it were", "more or less", "pretty much", "for all i know", "for all you know", "in spirit", "on paper")
 

@@ -1,6 +1,7 @@
 package patterns
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -35,6 +36,24 @@ func (r *reader) proper(ts []token, i int) (int, bool) {
 		return n, true
 	}
 	return start + 1, r.want != "travel_plan" && r.loneName(ts, start)
+}
+
+// townEnds are the ends of many names of places.
+var townEnds = []string{"ville", "burg", "berg", "ton", "ham", "ford", "bury", "borough", "stad", "stadt", "heim", "dorf", "grad", "pur", "abad",
+	"polis", "mouth", "chester", "holm", "field", "port", "haven", "shire", "sund", "vik", "ingen", "hausen", "brück", "minster", "stead"}
+
+// town is a place one moves to. One also moves to teams, plans and programs, so
+// that a name which is no known place must look like one.
+func (r *reader) town(ts []token, i int) (int, bool) {
+	end, ok := r.proper(ts, i)
+	if !ok {
+		return 0, false
+	}
+	name := r.text(ts, i, end)
+	if r.e.reg.Known("location", name) || strings.ContainsAny(name, " ,") || r.lower {
+		return end, true
+	}
+	return end, slices.ContainsFunc(townEnds, func(s string) bool { return strings.HasSuffix(strings.ToLower(name), s) })
 }
 
 // ends is bounded by the end or a mark, for words that are only guessed to be names.
@@ -108,7 +127,8 @@ func adjectives(w string) bool {
 	return among(w, "sick late great awesome here tired busy away mad sad happy angry dead old young asleep cute sweet nice funny tall pregnant upset hungry home best amazing")
 }
 
-var notNames = set("monday tuesday wednesday thursday friday saturday sunday mr. mrs. ms. dr. doctor the a an ok god sparta halloween christmas easter thanksgiving")
+var notNames = set(`monday tuesday wednesday thursday friday saturday sunday mr. mrs. ms. dr. doctor the a an ok god sparta batman superman spiderman spider-man groot gandalf sherlock dracula yoda shrek godzilla zorro tarzan
+	popeye napoleon inigo ishmael spartacus elsa simba goku mario luigi pikachu halloween christmas easter thanksgiving`)
 
 // onlyName is a name where any other word with a capital could stand ("my wife
 // is Swedish"): nothing that the vocabulary knows, and nothing after it.

@@ -1,6 +1,9 @@
 package patterns
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // shapes are the constraints that are more than "a short phrase". Each returns
 // the end of the value that begins at token i.
@@ -17,7 +20,7 @@ func init() {
 		"new": (*reader).newThing, "long": (*reader).long, "after": (*reader).after, "starts": (*reader).starts,
 		"made": (*reader).made, "thing": (*reader).thing, "topic": (*reader).topic, "job": (*reader).job,
 		"known": (*reader).known, "status": (*reader).status, "drug": (*reader).known, "instrument": (*reader).known, "city": (*reader).city, "favoured": (*reader).favoured,
-		"sport": (*reader).sport, "only": (*reader).onlyName, "rank": (*reader).rank, "event": (*reader).event,
+		"sport": (*reader).sport, "only": (*reader).onlyName, "town": (*reader).town, "rank": (*reader).rank, "event": (*reader).event,
 	}
 }
 
@@ -43,7 +46,8 @@ func loose(ts []token) bool {
 	if articles[ts[0].text] && len(ts) > 1 {
 		ts = ts[1:]
 	}
-	return isNumber(ts[0].text) || anyIn(ts, pointers) || anyIn(ts, stopWords) || anyIn(ts, notValues) || judged(ts)
+	_, err := strconv.Atoi(ts[0].text)
+	return err == nil || anyIn(ts, pointers) || anyIn(ts, stopWords) || anyIn(ts, notValues) || judged(ts)
 }
 
 // status is a known value that is not "married to" or "separated from" something.
@@ -297,7 +301,7 @@ func (r *reader) long(ts []token, i int) (int, bool) {
 // stretch runs to the end of the clause.
 func (r *reader) stretch(ts []token, i int) (int, bool) {
 	end := i
-	for end < len(ts) && !ts[end].mark && !among(ts[end].text, "but because so since though although") && (end == i || !r.timeHere(ts, end)) {
+	for end < len(ts) && !ts[end].mark && !among(ts[end].text, "but because so since though although before after until when while") && (end == i || !r.timeHere(ts, end)) {
 		end++
 	}
 	if end+1 < len(ts) && ts[end].text == "," && !conjunctions[ts[end+1].text] && !among(ts[end+1].text, "which i it we my he she they this that") {
@@ -314,6 +318,9 @@ func (r *reader) after(ts []token, i int) (int, bool) {
 
 func (r *reader) starts(ts []token, i int) (int, bool) {
 	end, ok := r.long(ts, i)
+	if i+1 < len(ts) && (ts[i].text == "visit" && !ts[i+1].capital || ts[i].text == "become" && !articles[ts[i+1].text]) {
+		return 0, false // "visit the loo", "become friends"
+	}
 	return end, ok && end-i >= 2 && r.e.reg.Starts(r.want, r.text(ts, i, end))
 }
 

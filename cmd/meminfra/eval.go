@@ -1,0 +1,214 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+
+	"github.com/meminfra/memory-layer/eval"
+	dataset "github.com/meminfra/memory-layer/eval/locomo"
+	"github.com/meminfra/memory-layer/fusion"
+	"github.com/meminfra/memory-layer/meminfra/storage"
+	pgschema "github.com/meminfra/memory-layer/migrate/postgres"
+	sqliteschema "github.com/meminfra/memory-layer/migrate/sqlite"
+
+	"github.com/meminfra/memory-layer/migrate"
+)
+
+func (a *app) evalCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "eval",
+		Short: "Measure what the memory finds, with baselines and intervals",
+		Args:  a.unknownCommand,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.evalLocomoCommand())
+	return cmd
+}
+
+// evalFlags are the flags of eval locomo.
+type evalFlags struct {
+	data          string
+	conversations []string
+	mode, fusion  string
+	k             int
+	json, md      bool
+	html          string
+	cfg           eval.Config
+}
+
+func (a *app) evalLocomoCommand() *cobra.Command {
+	var f evalFlags
+	cmd := &cobra.Command{
+		Use:   "locomo --data FILE [flags]",
+		Short: "Run the LoCoMo benchmark (conversations, and questions with the turns that answer them)",
+		Long: `Adds the conversations of a LoCoMo file to a memory and scores what its searches
+find, beside the same questions by BM25, by vectors and by both without context.
+
+The file is not part of meminfra (CC BY-NC 4.0): github.com/snap-research/LoCoMo,
+data/locomo10.json. The memory is a temporary SQLite file, unless --db or
+EVAL_DATABASE_URL names a store; a run leaves its memories in such a store, under
+a tenant of its own.`,
+		Example: `  meminfra eval locomo --data locomo10.json
+  meminfra eval locomo --data locomo10.json --conversation conv-30 --conversation conv-42 --html report.html
+  meminfra eval locomo --data locomo10.json --no-context --json > without.json`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.evalLocomo(cmd, &f) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.data, "data", "", "the LoCoMo file (required)")
+	flags.StringArrayVar(&f.conversations, "conversation", nil, "only this conversation, repeatable")
+	flags.StringVar(&f.mode, "mode", string(eval.Turns), "where memories come from: turns (the built-in extractor) or observations (those in the file)")
+	flags.IntVar(&f.k, "k", 5, "depth of the headline figures, 1 to 100")
+	flags.BoolVar(&f.json, "json", false, "print the report as JSON, question by question")
+	flags.BoolVar(&f.md, "markdown", false, "print the report as Markdown")
+	flags.StringVar(&f.html, "html", "", "also write the report as a web page to this file")
+	flags.StringVar(&f.fusion, "fusion", fusion.Default.Name(), "how branches are merged: agreement or rrf")
+	flags.BoolVar(&f.cfg.SkipIntent, "no-intent", false, "do not infer a predicate from the question")
+	flags.BoolVar(&f.cfg.SkipContext, "no-context", false, "leave the order to fusion alone")
+	flags.BoolVar(&f.cfg.SkipPriors, "no-priors", false, "give nothing to what is recent")
+	flags.BoolVar(&f.cfg.SkipBaselines, "no-baselines", false, "leave the baselines out")
+	return cmd
+}
+
+// check completes the configuration from the flags.
+func (f *evalFlags) check() error {
+	switch {
+	case f.data == "":
+		return usage("no data given", "--data locomo10.json")
+	case f.k < 1 || f.k > 100:
+		return usage("--k: not between 1 and 100", "--k 5")
+	case !slices.Contains(eval.Modes, eval.Mode(f.mode)):
+		return usage("--mode: unknown mode", "--mode turns or --mode observations")
+	}
+	switch f.fusion {
+	case fusion.Default.Name():
+	case fusion.RRF{}.Name():
+		f.cfg.Fusion = fusion.RRF{}
+	default:
+		return usage("--fusion: unknown strategy", "--fusion agreement or --fusion rrf")
+	}
+	f.cfg.Mode, f.cfg.K = eval.Mode(f.mode), f.k
+	return nil
+}
+
+func (a *app) evalLocomo(cmd *cobra.Command, f *evalFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	if err := f.load(); err != nil {
+		return err
+	}
+	return a.withEvalStore(cmd, &f.cfg, func(store storage.Store) error {
+		bar := a.evalProgress(&f.cfg)
+		report, err := eval.Run(cmd.Context(), store, f.cfg)
+		if bar != nil {
+			_ = bar.Clear()
+		}
+		if err != nil {
+			return err
+		}
+		return a.printReport(report, f)
+	})
+}
+
+// load reads the data and says which it was by its hash.
+func (f *evalFlags) load() error {
+	file, err := os.Open(f.data)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	sum := sha256.New()
+	data := io.TeeReader(file, sum)
+	all, notes, err := dataset.Read(data)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(io.Discard, data); err != nil {
+		return err
+	}
+	f.cfg.Data = "LoCoMo, SHA-256 " + hex.EncodeToString(sum.Sum(nil))
+	f.cfg.Notes = notes
+	f.cfg.Conversations, err = dataset.Only(all, f.conversations)
+	if err != nil {
+		var names []string
+		for _, c := range all {
+			names = append(names, c.ID)
+		}
+		return usage(err.Error(), "--conversation "+strings.Join(names, ", "))
+	}
+	return nil
+}
+
+// withEvalStore runs fn on the store named by --db or EVAL_DATABASE_URL, else on
+// a SQLite file that goes afterwards. The everyday store is never taken.
+func (a *app) withEvalStore(cmd *cobra.Command, cfg *eval.Config, fn func(storage.Store) error) (err error) {
+	url := first(a.db, a.getenv("EVAL_DATABASE_URL"))
+	if url == "" {
+		folder, err := os.MkdirTemp("", "meminfra-eval-*")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(folder)
+		url = "sqlite:" + filepath.Join(folder, "memory.db")
+	}
+	t, err := parseTarget(url)
+	if err != nil {
+		return err
+	}
+	a.target = t
+	cfg.Store = "sqlite"
+	dialect := sqliteschema.Dialect
+	if t.path == "" {
+		cfg.Store, dialect = "postgres", pgschema.Dialect
+		m, err := migrate.For(t.url, dialect)
+		if err != nil {
+			return err
+		}
+		if _, err := m.Up(cmd.Context(), t.url); err != nil {
+			return err
+		}
+	}
+	store, err := a.openStore(cmd.Context(), t, true)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if cerr := store.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	return fn(store)
+}
+
+// evalProgress shows a bar where standard error is a terminal.
+func (a *app) evalProgress(cfg *eval.Config) *progressbar.ProgressBar {
+	if !a.progress {
+		return nil
+	}
+	total := 0
+	for _, c := range cfg.Conversations {
+		total += len(c.Questions)
+	}
+	bar := progressbar.NewOptions(total, progressbar.OptionSetWriter(a.stderr), progressbar.OptionSetDescription("asking"),
+		progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
+	cfg.Progress = func(done, _ int) { _ = bar.Set(done) }
+	return bar
+}
+
+func (a *app) printReport(r *eval.Report, f *evalFlags) error {
+	if f.json {
+		return a.printJSON(r)
+	}
+	fmt.Fprintln(a.stdout, r.Overall.N, r.Overall.Values)
+	return nil
+}
