@@ -1,0 +1,281 @@
+package answer
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meminfra/memory-layer/meminfra/llm"
+	"github.com/meminfra/memory-layer/meminfra/llm/schema"
+)
+
+//go:embed prompts/distil.txt
+var distilPrompt string
+
+//go:embed prompts/answer.txt
+var answerPrompt string
+
+//go:embed prompts/judge.txt
+var judgePrompt string
+
+// PromptHash identifies the wording of the prompts; it goes on traces.
+var PromptHash = llm.PromptHash(distilPrompt, answerPrompt, judgePrompt)
+
+// Model answers with a language model.
+type Model struct {
+	Generator llm.Generator
+	// Judge asks the model whether the cited memories support the answer, and
+	// looks further (see Ladder) while they do not.
+	Judge bool
+	// Tokens bounds what all prompts of one answer hold, by estimate; 0 is
+	// DefaultTokens.
+	Tokens int
+}
+
+// DefaultTokens bounds one answer's prompts. Source: papers.md section 4 (AMA
+// needs about 3,600 a question).
+const DefaultTokens = 12000
+
+// Rung is a step of the sufficiency ladder.
+type Rung string
+
+// The ladder, in order. Source: papers.md section 4.
+const (
+	Dual       Rung = "dual"       // facts and episodes, more of them
+	Summaries  Rung = "summaries"  // summaries beside them
+	Sources    Rung = "sources"    // the messages that the facts were made from
+	Neighbours Rung = "neighbours" // the messages before and after each
+)
+
+// Ladder lists the rungs in the order in which they are tried.
+var Ladder = []Rung{Dual, Summaries, Sources, Neighbours}
+
+// Climb finds more sources for a rung, given those there are.
+type Climb func(ctx context.Context, rung Rung, have []Source) ([]Source, error)
+
+// maxAttempts is how often a reply that cannot be read is asked for again.
+const maxAttempts = 3
+
+// Answer answers from the sources, best first. climb may be nil: then there is
+// no ladder. It abstains without a call if there are no sources. Errors are the
+// model's, and a *llm.FormatError if no reply could be read.
+func (m *Model) Answer(ctx context.Context, question string, sources []Source, now time.Time, climb Climb) (Answer, error) {
+	if len(sources) == 0 {
+		return Abstain(NothingFound), nil
+	}
+	s := &session{Model: m, question: question, now: now, left: m.Tokens}
+	if s.left == 0 {
+		s.left = DefaultTokens
+	}
+	a, err := s.try(ctx, sources)
+	for _, rung := range Ladder {
+		if err != nil || !a.Abstained || !m.Judge || climb == nil || s.left <= 0 {
+			break
+		}
+		more, climbErr := climb(ctx, rung, sources)
+		if climbErr != nil {
+			return s.done(a), climbErr
+		}
+		s.rungs = append(s.rungs, string(rung))
+		if len(more) == len(sources) {
+			continue
+		}
+		sources = more
+		a, err = s.try(ctx, sources)
+	}
+	return s.done(a), err
+}
+
+// session is one answer under way.
+type session struct {
+	*Model
+	question string
+	now      time.Time
+	left     int // tokens
+	used     llm.Usage
+	rungs    []string
+}
+
+func (s *session) done(a Answer) Answer {
+	a.Usage, a.Rungs = s.used, s.rungs
+	if a.Rungs == nil {
+		a.Rungs = []string{}
+	}
+	return a
+}
+
+// try distils, answers from what was distilled alone, and judges.
+func (s *session) try(ctx context.Context, sources []Source) (Answer, error) {
+	picked, err := s.distil(ctx, sources)
+	if err != nil || len(picked) == 0 {
+		return Abstain(NothingSupports), err
+	}
+	a, err := s.read(ctx, picked)
+	if err != nil || a.Abstained || !s.Judge {
+		return a, err
+	}
+	verdict, err := s.judge(ctx, a, picked)
+	if err != nil || verdict != "sufficient" && verdict != "conflict" {
+		return Abstain(NothingSupports), err
+	}
+	return a, nil
+}
+
+type distilReply struct {
+	RelyOn []string `json:"rely_on"`
+}
+
+type answerReply struct {
+	Answer    string   `json:"answer"`
+	Citations []string `json:"citations"`
+}
+
+type judgeReply struct {
+	Verdict string `json:"verdict" jsonschema:"enum=sufficient,enum=insufficient,enum=conflict"`
+}
+
+var (
+	distilSchema = schema.Must[distilReply]("relied_on")
+	answerSchema = schema.Must[answerReply]("answer")
+	judgeSchema  = schema.Must[judgeReply]("verdict")
+)
+
+// distil lets the model pick the memories it will rely on; ids that were not
+// offered are dropped.
+func (s *session) distil(ctx context.Context, sources []Source) ([]Source, error) {
+	offered := s.fit(sources)
+	var reply distilReply
+	err := s.ask(ctx, distilPrompt, s.prompt(offered), distilSchema, "rely_on", &reply)
+	if err != nil {
+		return nil, err
+	}
+	var picked []Source
+	for i, src := range offered {
+		if slices.Contains(reply.RelyOn, handle(i)) {
+			picked = append(picked, src)
+		}
+	}
+	return picked, nil
+}
+
+// read answers from the picked memories, which is to open them, and drops
+// citations of anything else. An answer without a citation is none.
+func (s *session) read(ctx context.Context, picked []Source) (Answer, error) {
+	var reply answerReply
+	if err := s.ask(ctx, answerPrompt, s.prompt(picked), answerSchema, "citations", &reply); err != nil {
+		return Abstain(NothingSupports), err
+	}
+	a := Answer{Text: strings.TrimSpace(reply.Answer), Citations: []Citation{}}
+	for i := range picked {
+		a.Opened = append(a.Opened, picked[i].ID)
+		if slices.Contains(reply.Citations, handle(i)) {
+			a.Citations = append(a.Citations, cite(&picked[i], picked[i].Text))
+		}
+	}
+	if a.Text == "" || len(a.Citations) == 0 {
+		none := Abstain(NothingSupports)
+		none.Opened = a.Opened
+		return none, nil
+	}
+	return a, nil
+}
+
+func (s *session) judge(ctx context.Context, a Answer, picked []Source) (string, error) {
+	var cited []Source
+	for _, src := range picked {
+		if slices.ContainsFunc(a.Citations, func(c Citation) bool { return c.ID == src.ID }) {
+			cited = append(cited, src)
+		}
+	}
+	var reply judgeReply
+	err := s.ask(ctx, judgePrompt, s.prompt(cited)+llm.Data("answer", a.Text), judgeSchema, "verdict", &reply)
+	return reply.Verdict, err
+}
+
+// record is how a memory reaches the reader: as data, under a short handle.
+type record struct {
+	ID        string `json:"id"`
+	Text      string `json:"text"`
+	Who       string `json:"said_by"`
+	SaidAt    string `json:"said_at"`
+	Authority string `json:"authority"`
+	Status    string `json:"status"`
+	From      string `json:"valid_from"`
+	To        string `json:"valid_to"`
+}
+
+func handle(i int) string { return fmt.Sprintf("M%d", i+1) }
+
+// prompt writes the question and the memories as quoted data, which no text in
+// them can leave.
+func (s *session) prompt(sources []Source) string {
+	records := make([]record, len(sources))
+	for i, src := range sources {
+		records[i] = record{ID: handle(i), Text: src.Text, Who: first(src.Who, "the user"), SaidAt: stamp(src.SaidAt),
+			Authority: src.Authority.String(), Status: string(src.Status), From: stamp(src.Valid.From), To: stamp(src.Valid.To)}
+	}
+	return llm.Data("question", map[string]string{"text": s.question, "asked_at": stamp(s.now)}) + llm.Data("memories", records)
+}
+
+// stamp writes a time for a model: RFC 3339, "" for unknown or open.
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// fit keeps as many sources, best first, as the token budget holds, at least one.
+func (s *session) fit(sources []Source) []Source {
+	room := s.left / 2 // the rest is for answering and judging
+	for i := range sources {
+		room -= llm.Tokens(sources[i].Text) + 60
+		if room < 0 {
+			return sources[:max(i, 1)]
+		}
+	}
+	return sources
+}
+
+// ask makes one call and reads its object into reply; a reply that cannot be
+// read is asked for again, naming the fault.
+func (s *session) ask(ctx context.Context, system, user string, form *llm.Schema, member string, reply any) error {
+	messages := []llm.Message{{Role: llm.RoleUser, Content: user}}
+	var fault error
+	for range maxAttempts {
+		s.left -= llm.Tokens(system) + llm.Tokens(user)
+		res, err := s.Generator.Generate(ctx, llm.Request{System: system, Messages: messages, Schema: form})
+		s.used = s.used.Plus(res.Usage)
+		if err != nil {
+			return err
+		}
+		if fault = read(res, member, reply); fault == nil {
+			return nil
+		}
+		messages = []llm.Message{{Role: llm.RoleUser, Content: user + "\nThe last reply could not be used: " + fault.Error() +
+			". Reply with the one JSON object asked for."}}
+	}
+	return fault
+}
+
+func read(res llm.Response, member string, reply any) error {
+	if res.Truncated {
+		return &llm.FormatError{Fault: "it was cut off"}
+	}
+	members, err := llm.Object(res.Text, member)
+	if err != nil {
+		return err
+	}
+	whole, err := json.Marshal(members)
+	if err != nil {
+		return &llm.FormatError{Fault: "its JSON is not valid"}
+	}
+	if err := json.Unmarshal(whole, reply); err != nil {
+		return &llm.FormatError{Fault: "a member has the wrong type"}
+	}
+	return nil
+}
