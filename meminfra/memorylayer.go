@@ -29,6 +29,10 @@ type Options struct {
 	// Embedder makes vectors; nil is the built-in hashed embedder, which needs
 	// no model and is weak.
 	Embedder llm.Embedder
+	// Generator answers questions; nil quotes what was found. JudgeAnswers has
+	// it judge each answer as well, and search further while it is not enough.
+	Generator    llm.Generator
+	JudgeAnswers bool
 	// Predicates is the controlled vocabulary; nil is the shipped one.
 	Predicates *predicates.Registry
 	// Tenant separates installations in one database; "" is "default".
@@ -51,6 +55,8 @@ type MemoryLayer struct {
 	store     storage.Store
 	extractor extract.Extractor
 	embedder  llm.Embedder
+	generator llm.Generator // nil for none
+	judge     bool
 	registry  *predicates.Registry
 	tenant    string
 	logger    *slog.Logger
@@ -89,6 +95,7 @@ func New(store storage.Store, opts *Options) (*MemoryLayer, error) {
 
 func (m *MemoryLayer) configure(o Options) (err error) {
 	m.extractor, m.embedder, m.registry = o.Extractor, o.Embedder, o.Predicates
+	m.generator, m.judge = o.Generator, o.JudgeAnswers
 	m.tenant, m.logger, m.now, m.newID = o.Tenant, o.Logger, o.Now, o.NewID
 	if m.registry == nil {
 		m.registry = predicates.Default()

@@ -30,7 +30,7 @@ func (a *app) evalCommand() *cobra.Command {
 		Args:  a.unknownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.evalLocomoCommand())
+	cmd.AddCommand(a.evalLocomoCommand(), a.evalTuneCommand())
 	return cmd
 }
 

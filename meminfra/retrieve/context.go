@@ -156,6 +156,7 @@ type scene struct {
 	pool   map[int]int // row -> place in the list of candidates
 	nearby map[int]around
 	homes  map[int]int // row of an item -> row of its message
+	heirs  map[int]int // row of a message -> row of the item that it speaks for
 	rows   []int       // those of nearby, in the order in which they came
 	at     map[int]int // row -> place in words, cosine and entity
 	words  []float64   // scaled
@@ -176,9 +177,10 @@ type sessionBest struct {
 // their signals count. Candidates further down keep none: they are behind.
 func (s *search) inContext(v *index.View, p *population, k *ask, vector []float32, list []candidate, words, vectors []index.Hit) []candidate {
 	c := &scene{search: s, view: v, pop: p, ask: k, pool: map[int]int{}, homes: map[int]int{},
-		nearby: map[int]around{}, at: map[int]int{}, best: map[session]sessionBest{}}
+		nearby: map[int]around{}, heirs: map[int]int{}, at: map[int]int{}, best: map[session]sessionBest{}}
 	list = c.gather(list)
 	bound := c.score(vector)
+	c.inherit()
 	c.sessions(words, vectors, bound)
 	for _, i := range c.pool {
 		c.signals(&list[i])
@@ -340,7 +342,7 @@ func (c *scene) signals(x *candidate) {
 		s[Answers], s[CosineAnswers] = s[WordsPrev], c.of(c.cosine, near[prev])
 	}
 	c.text(x.attr, s)
-	if home, ok := c.homes[x.row]; ok {
+	if home, ok := c.spokesman(x.row); ok {
 		c.text(c.view.Attr(home), s)
 	}
 	s[Date] = c.ask.date.signal(x.attr.At)
@@ -377,12 +379,36 @@ func (c *scene) of(scores []float64, row int) float64 {
 	return scores[c.at[row]]
 }
 
-// own is a row's score. The message that an item was made from speaks for the item
-// as well as its own words do; else the item would stand behind it, and say again
-// what the message said.
+// inherit chooses, for each message, the one item for which it speaks: the one
+// that fits best by itself. The others stand by their own words, or a message with
+// many facts would fill the page.
+func (c *scene) inherit() {
+	for _, row := range c.rows {
+		home, ok := c.homes[row]
+		if !ok {
+			continue
+		}
+		other, taken := c.heirs[home]
+		if !taken || c.fit(row) > c.fit(other) || c.fit(row) == c.fit(other) && row < other {
+			c.heirs[home] = row
+		}
+	}
+}
+
+// fit is how well a row's own text fits.
+func (c *scene) fit(row int) float64 { return c.of(c.words, row) + c.of(c.cosine, row) }
+
+// spokesman is the message that speaks for an item beside its own words; without
+// one the item would stand behind its message and say again what that said.
+func (c *scene) spokesman(row int) (home int, ok bool) {
+	home, ok = c.homes[row]
+	return home, ok && c.heirs[home] == row
+}
+
+// own is a row's score, or its message's if that is better and speaks for it.
 func (c *scene) own(scores []float64, row int) float64 {
 	x := c.of(scores, row)
-	if home, ok := c.homes[row]; ok {
+	if home, ok := c.spokesman(row); ok {
 		x = max(x, c.of(scores, home))
 	}
 	return x

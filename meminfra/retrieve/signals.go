@@ -51,27 +51,27 @@ var signalTable = [signalCount]struct {
 	name   string
 	weight float64
 }{
-	Words:         {"words", 6.95},
-	WordsPrev:     {"words_prev", 0.34},
-	WordsPrev2:    {"words_prev2", 3.29},
-	WordsNext:     {"words_next", 1.47},
-	WordsNext2:    {"words_next2", 0.85},
-	WordsSession:  {"words_session", 6.65},
-	WordsBest3:    {"words_best3", 4.23},
-	Answers:       {"answers", 3.25},
-	Cosine:        {"cosine", 2.87},
-	CosineSession: {"cosine_session", 6.35},
-	CosineAnswers: {"cosine_answers", 2.23},
-	Entity:        {"entity", 0.93},
-	Speaker:       {"speaker", 1.10},
-	Date:          {"date", 5.55},
+	Words:         {"words", 7.72},
+	WordsPrev:     {"words_prev", 0.45},
+	WordsPrev2:    {"words_prev2", 3.49},
+	WordsNext:     {"words_next", 1.64},
+	WordsNext2:    {"words_next2", 1.04},
+	WordsSession:  {"words_session", 8.26},
+	WordsBest3:    {"words_best3", 0.52},
+	Answers:       {"answers", 3.27},
+	Cosine:        {"cosine", 0},
+	CosineSession: {"cosine_session", 7.34},
+	CosineAnswers: {"cosine_answers", 2.35},
+	Entity:        {"entity", 0.61},
+	Speaker:       {"speaker", 1.08},
+	Date:          {"date", 5.14},
 	TellsTime:     {"tells_time", 2.31},
-	TellsNumber:   {"tells_number", 1.54},
-	TellsName:     {"tells_name", 1.0},
-	Tells:         {"tells", 0.72},
-	Length:        {"length", 1.19},
+	TellsNumber:   {"tells_number", 1.21},
+	TellsName:     {"tells_name", 1.78},
+	Tells:         {"tells", 0.78},
+	Length:        {"length", 1.27},
 	Exact:         {"exact", 25},
-	OnRoute:       {"on_route", 2.5},
+	OnRoute:       {"on_route", 1},
 }
 
 // String returns the signal's name, "" for none.
@@ -126,6 +126,14 @@ type Explanation struct {
 // Score puts the parts together.
 func (e *Explanation) score() float64 {
 	return (e.Fused + e.Prior + e.Signals.sum()) / e.Scale
+}
+
+// Coverage is about how much of the query's words, weighed by how rare they are,
+// the hit has, in [0,1]: its word score against that of a text with each of them
+// once. 0 without context.
+func (e *Explanation) Coverage() float64 {
+	const once = 1 / 1.9 // of the bound idf*(k1+1), with k1 = 0.9 and b = 0
+	return min(e.Signals[Words]/once, 1)
 }
 
 // String tells the parts on one line, the biggest first, as they enter the

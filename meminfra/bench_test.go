@@ -1,0 +1,125 @@
+package meminfra_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/meminfra/memory-layer/meminfra"
+	"github.com/meminfra/memory-layer/meminfra/storage"
+)
+
+// chatter makes n messages of a conversation from a fixed seed: one in eight
+// states something about the speaker, the rest is talk of 8 to 24 words.
+func chatter(n int) []meminfra.Message {
+	rng := rand.New(rand.NewPCG(7, 31))
+	vocabulary := makeWords(rng, 2000)
+	list := make([]meminfra.Message, n)
+	for i := range list {
+		text := talkOf(rng, vocabulary)
+		switch i % 64 {
+		case 0:
+			text = "I live in " + cities[rng.IntN(len(cities))] + "."
+		case 8, 24:
+			text = "I am allergic to " + allergens[rng.IntN(len(allergens))] + "."
+		case 16, 40:
+			text = "I use " + []string{"PostgreSQL", "SQLite", "MySQL"}[rng.IntN(3)] + "."
+		case 32, 48, 56:
+			text = "I work at " + strings.ToUpper(vocabulary[i%50][:1]) + vocabulary[i%50][1:] + " Ltd. " + text
+		}
+		list[i] = meminfra.Message{ID: fmt.Sprint(i), Content: text, SentAt: monday.Add(time.Duration(i) * time.Minute)}
+	}
+	return list
+}
+
+// makeWords makes words of two to four syllables.
+func makeWords(rng *rand.Rand, n int) []string {
+	syllables := strings.Fields("ba ce di fo gu ha je ki lo mu na pe ri so tu va we xi yo zu bran clem dust fern grom")
+	words := make([]string, n)
+	for i := range words {
+		for range 2 + rng.IntN(3) {
+			words[i] += syllables[rng.IntN(len(syllables))]
+		}
+	}
+	return words
+}
+
+// talkOf makes a sentence whose words are as unevenly common as in speech.
+func talkOf(rng *rand.Rand, vocabulary []string) string {
+	words := make([]string, 8+rng.IntN(17))
+	for i := range words {
+		u := rng.Float64()
+		words[i] = vocabulary[int(u*u*u*float64(len(vocabulary)))]
+	}
+	return "The " + strings.Join(words, " ") + "."
+}
+
+func benchStores(b *testing.B, run func(b *testing.B, store storage.Store)) {
+	b.Run("store=sqlite", func(b *testing.B) { run(b, openSQLite(b)) })
+	b.Run("store=postgres", func(b *testing.B) { run(b, openPostgres(b)) })
+}
+
+// addAll adds messages in calls of the given size.
+func addAll(b *testing.B, ml *meminfra.MemoryLayer, user string, list []meminfra.Message, batch int) {
+	b.Helper()
+	for len(list) > 0 {
+		n := min(batch, len(list))
+		if _, err := ml.Add(context.Background(), addTo(user, "c", list[:n]...)); err != nil {
+			b.Fatal(err)
+		}
+		list = list[n:]
+	}
+}
+
+// BenchmarkAdd adds 10,000 messages to a new user, 500 a call; msgs/s is what
+// counts.
+func BenchmarkAdd(b *testing.B) {
+	const messages, batch = 10_000, 500
+	list := chatter(messages)
+	benchStores(b, func(b *testing.B, store storage.Store) {
+		b.Run(fmt.Sprintf("messages=%d/batch=%d", messages, batch), func(b *testing.B) {
+			ml := newLayer(b, store, randomIDs, func(o *meminfra.Options) { o.Now = nil })
+			b.ReportAllocs()
+			user := 0
+			for b.Loop() {
+				user++
+				addAll(b, ml, fmt.Sprint(b.N, "-", user), list, batch)
+			}
+			b.ReportMetric(float64(messages*b.N)/b.Elapsed().Seconds(), "msgs/s")
+		})
+	})
+}
+
+// BenchmarkSearch searches a warm index: questions that all branches answer and
+// others that words and vectors answer.
+func BenchmarkSearch(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	vocabulary := makeWords(rand.New(rand.NewPCG(7, 31)), 2000)
+	queries := []string{"Where do I live?", "What am I allergic to?", "Which database do I use?"}
+	for range 13 {
+		queries = append(queries, talkOf(rng, vocabulary)[:40])
+	}
+	benchStores(b, func(b *testing.B, store storage.Store) {
+		for _, episodes := range []int{1_000, 10_000} {
+			b.Run(fmt.Sprintf("episodes=%d", episodes), func(b *testing.B) {
+				ml := newLayer(b, store, randomIDs, func(o *meminfra.Options) { o.Now = nil })
+				user := fmt.Sprint("ada", episodes)
+				addAll(b, ml, user, chatter(episodes), 500) // known already on a repeated run
+				search := func(i int) {
+					_, err := ml.Search(context.Background(), meminfra.SearchRequest{UserID: user, Query: queries[i%len(queries)]})
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
+				search(0) // builds the index
+				b.ReportAllocs()
+				for i := 0; b.Loop(); i++ {
+					search(i)
+				}
+			})
+		}
+	})
+}

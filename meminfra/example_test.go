@@ -1,0 +1,219 @@
+package meminfra_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/meminfra/memory-layer/meminfra"
+	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/storage/sqlite"
+)
+
+// Open a store, add what was said, ask. No key, no container, no network.
+func Example() {
+	ctx := context.Background()
+	file, remove := tempFile()
+	defer remove()
+	store, err := sqlite.Open(ctx, file)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer store.Close()
+	ml, err := meminfra.New(store, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = ml.Add(ctx, meminfra.AddRequest{UserID: "ada", ConversationID: "c1",
+		Messages: []meminfra.Message{{Content: "I prefer PostgreSQL for backend projects."}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	found, err := ml.Search(ctx, meminfra.SearchRequest{UserID: "ada", Query: "Which database do I prefer?"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(found.Hits[0].Text)
+	// Output: I prefer PostgreSQL for backend projects
+}
+
+// Nil options are the built-in extractor and embedder; a field of Options
+// replaces one part.
+func ExampleNew() {
+	file, remove := tempFile()
+	defer remove()
+	store, err := sqlite.Open(context.Background(), file)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer store.Close()
+	ml, err := meminfra.New(store, &meminfra.Options{Tenant: "acme", IndexBudget: 64 << 20})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ml.Close()
+	res, err := ml.Search(context.Background(), meminfra.SearchRequest{UserID: "nobody yet", Query: "anything?"})
+	fmt.Println(len(res.Hits), err)
+	// Output: 0 <nil>
+}
+
+// Each decision is told with its reason. Messages with an id can be added
+// again: what is known is not remembered twice.
+func ExampleMemoryLayer_Add() {
+	ml, done := exampleLayer()
+	defer done()
+	at := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	req := meminfra.AddRequest{UserID: "ada", ConversationID: "c1", Messages: []meminfra.Message{
+		{ID: "1", Content: "I use PostgreSQL.", SentAt: at},
+		{ID: "2", Content: "I use Postgres.", SentAt: at.Add(time.Hour)},
+		{ID: "3", Content: "I switched to SQLite.", SentAt: at.Add(2 * time.Hour)},
+		{ID: "4", Content: "I no longer use SQLite.", SentAt: at.Add(3 * time.Hour)},
+	}}
+	for range 2 {
+		res, err := ml.Add(context.Background(), req)
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, a := range res.Actions {
+			fmt.Println(a.Action, a.Predicate, a.Value, a.Reason)
+		}
+		fmt.Println("known before:", res.Episodes[0].Known)
+	}
+	// Output:
+	// ADD database_preference PostgreSQL new_fact
+	// NOOP database_preference PostgreSQL same_value
+	// SUPERSEDE database_preference SQLite newer_value
+	// RETRACT database_preference SQLite negated
+	// known before: false
+	// known before: true
+}
+
+// Filters are hard constraints: here, what held at a moment of the past.
+func ExampleMemoryLayer_Search() {
+	ml, done := exampleLayer()
+	defer done()
+	addExample(ml)
+	for _, at := range []time.Time{{}, time.Date(2024, 7, 1, 0, 0, 0, 0, time.UTC)} {
+		res, err := ml.Search(context.Background(), meminfra.SearchRequest{UserID: "ada", Query: "Where do I live?",
+			Filters: meminfra.Filters{Kind: memory.KindFact, ValidAt: at}, Limit: 1})
+		if err != nil {
+			log.Fatal(err)
+		}
+		hit := res.Hits[0]
+		fmt.Printf("%s, since %s, because: %q\n", hit.Value, hit.ValidFrom.Format(time.DateOnly), hit.Evidence[0].Quote)
+	}
+	// Output:
+	// Porto, since 2025-05-01, because: "I moved to Porto"
+	// Lisbon, since 2024-05-01, because: "I live in Lisbon"
+}
+
+// Get returns an item or an episode, and only to its user.
+func ExampleMemoryLayer_Get() {
+	ml, done := exampleLayer()
+	defer done()
+	id := addExample(ml)[1]
+	for _, user := range []string{"ada", "bo"} {
+		rec, err := ml.Get(context.Background(), meminfra.GetRequest{UserID: user, ID: id})
+		if errors.Is(err, meminfra.ErrNotFound) {
+			fmt.Println("not found")
+			continue
+		}
+		fmt.Println(rec.Kind, rec.Predicate, rec.Value, rec.Status, rec.Authority)
+	}
+	// Output:
+	// fact location Porto active authorized
+	// not found
+}
+
+// List pages through what is current, newest first.
+func ExampleMemoryLayer_List() {
+	ml, done := exampleLayer()
+	defer done()
+	addExample(ml)
+	req := meminfra.ListRequest{UserID: "ada", Limit: 2}
+	for {
+		page, err := ml.List(context.Background(), req)
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, r := range page.Records {
+			fmt.Println(r.Predicate, r.Value)
+		}
+		if req.Cursor = page.Next; req.Cursor == "" {
+			break
+		}
+		fmt.Println("and on the next page")
+	}
+	// Output:
+	// spoken_language German
+	// spoken_language Dutch
+	// and on the next page
+	// location Porto
+}
+
+// History shows all versions of a fact, when each held, and what it became.
+func ExampleMemoryLayer_History() {
+	ml, done := exampleLayer()
+	defer done()
+	id := addExample(ml)[1]
+	history, err := ml.History(context.Background(), meminfra.HistoryRequest{UserID: "ada", ID: id})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, v := range history.Versions {
+		until := "now"
+		if v.ValidTo != nil {
+			until = v.ValidTo.Format(time.DateOnly)
+		}
+		why := v.Stages[len(v.Stages)-1].Reason
+		fmt.Printf("%s: %s to %s, %s (%s)\n", v.Value, v.ValidFrom.Format(time.DateOnly), until, v.Status, why)
+	}
+	// Output:
+	// Lisbon: 2024-05-01 to 2025-05-01, superseded (newer_value)
+	// Porto: 2025-05-01 to now, active (newer_value)
+}
+
+// exampleLayer is a layer on a new file, and what removes it.
+func exampleLayer() (*meminfra.MemoryLayer, func()) {
+	file, remove := tempFile()
+	store, err := sqlite.Open(context.Background(), file)
+	if err != nil {
+		log.Fatal(err)
+	}
+	ml, err := meminfra.New(store, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return ml, func() { store.Close(); remove() }
+}
+
+// addExample adds three messages and returns the items made of them.
+func addExample(ml *meminfra.MemoryLayer) (items []string) {
+	at := time.Date(2024, 5, 1, 9, 0, 0, 0, time.UTC)
+	for _, msg := range []meminfra.Message{
+		{Content: "I live in Lisbon.", SentAt: at},
+		{Content: "I moved to Porto.", SentAt: at.AddDate(1, 0, 0)},
+		{Content: "I speak Dutch and German.", SentAt: at.AddDate(1, 0, 1)},
+	} {
+		res, err := ml.Add(context.Background(), meminfra.AddRequest{UserID: "ada", ConversationID: "c1", Messages: []meminfra.Message{msg}})
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, a := range res.Actions {
+			items = append(items, a.ItemID)
+		}
+	}
+	return items
+}
+
+func tempFile() (path string, remove func()) {
+	dir, err := os.MkdirTemp("", "meminfra-example-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	return filepath.Join(dir, "memory.db"), func() { os.RemoveAll(dir) }
+}
