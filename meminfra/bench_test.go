@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +31,7 @@ func chatter(n int) []meminfra.Message {
 		case 32, 48, 56:
 			text = "I work at " + strings.ToUpper(vocabulary[i%50][:1]) + vocabulary[i%50][1:] + " Ltd. " + text
 		}
-		list[i] = meminfra.Message{ID: fmt.Sprint(i), Content: text, SentAt: monday.Add(time.Duration(i) * time.Minute)}
+		list[i] = meminfra.Message{ID: strconv.Itoa(i), Content: text, SentAt: monday.Add(time.Duration(i) * time.Minute)}
 	}
 	return list
 }

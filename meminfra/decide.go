@@ -242,7 +242,7 @@ func (l *line) create(i int, n reconcile.NewVersion) {
 	}
 	l.items = append(l.items, item)
 	l.addState(memory.State{ItemID: item.ID, FactKey: item.FactKey, Status: n.Status, Valid: n.Interval.Valid,
-		HoldsSlot: n.HoldsSlot, Reason: n.Reason, Decision: item.Decision})
+		HoldsSlot: n.HoldsSlot, Reason: n.Reason, Cause: l.id(n.Cause), Decision: item.Decision})
 	if !l.embed(memory.OwnerItem, item.ID, l.found.vectors[item.Text]) {
 		l.unembedded = append(l.unembedded, item)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log"
 	"os"
 	"path/filepath"
 	"time"
@@ -20,23 +19,15 @@ func Example() {
 	file, remove := tempFile()
 	defer remove()
 	store, err := sqlite.Open(ctx, file)
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	defer store.Close()
 	ml, err := meminfra.New(store, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	_, err = ml.Add(ctx, meminfra.AddRequest{UserID: "ada", ConversationID: "c1",
 		Messages: []meminfra.Message{{Content: "I prefer PostgreSQL for backend projects."}}})
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	found, err := ml.Search(ctx, meminfra.SearchRequest{UserID: "ada", Query: "Which database do I prefer?"})
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	fmt.Println(found.Hits[0].Text)
 	// Output: I prefer PostgreSQL for backend projects
 }
@@ -47,14 +38,10 @@ func ExampleNew() {
 	file, remove := tempFile()
 	defer remove()
 	store, err := sqlite.Open(context.Background(), file)
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	defer store.Close()
 	ml, err := meminfra.New(store, &meminfra.Options{Tenant: "acme", IndexBudget: 64 << 20})
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	defer ml.Close()
 	res, err := ml.Search(context.Background(), meminfra.SearchRequest{UserID: "nobody yet", Query: "anything?"})
 	fmt.Println(len(res.Hits), err)
@@ -75,9 +62,7 @@ func ExampleMemoryLayer_Add() {
 	}}
 	for range 2 {
 		res, err := ml.Add(context.Background(), req)
-		if err != nil {
-			log.Fatal(err)
-		}
+		check(err)
 		for _, a := range res.Actions {
 			fmt.Println(a.Action, a.Predicate, a.Value, a.Reason)
 		}
@@ -100,9 +85,7 @@ func ExampleMemoryLayer_Search() {
 	for _, at := range []time.Time{{}, time.Date(2024, 7, 1, 0, 0, 0, 0, time.UTC)} {
 		res, err := ml.Search(context.Background(), meminfra.SearchRequest{UserID: "ada", Query: "Where do I live?",
 			Filters: meminfra.Filters{Kind: memory.KindFact, ValidAt: at}, Limit: 1})
-		if err != nil {
-			log.Fatal(err)
-		}
+		check(err)
 		hit := res.Hits[0]
 		fmt.Printf("%s, since %s, because: %q\n", hit.Value, hit.ValidFrom.Format(time.DateOnly), hit.Evidence[0].Quote)
 	}
@@ -137,9 +120,7 @@ func ExampleMemoryLayer_List() {
 	req := meminfra.ListRequest{UserID: "ada", Limit: 2}
 	for {
 		page, err := ml.List(context.Background(), req)
-		if err != nil {
-			log.Fatal(err)
-		}
+		check(err)
 		for _, r := range page.Records {
 			fmt.Println(r.Predicate, r.Value)
 		}
@@ -161,9 +142,7 @@ func ExampleMemoryLayer_History() {
 	defer done()
 	id := addExample(ml)[1]
 	history, err := ml.History(context.Background(), meminfra.HistoryRequest{UserID: "ada", ID: id})
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	for _, v := range history.Versions {
 		until := "now"
 		if v.ValidTo != nil {
@@ -177,17 +156,20 @@ func ExampleMemoryLayer_History() {
 	// Porto: 2025-05-01 to now, active (newer_value)
 }
 
+// check stands for your error handling.
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
 // exampleLayer is a layer on a new file, and what removes it.
 func exampleLayer() (*meminfra.MemoryLayer, func()) {
 	file, remove := tempFile()
 	store, err := sqlite.Open(context.Background(), file)
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	ml, err := meminfra.New(store, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	return ml, func() { store.Close(); remove() }
 }
 
@@ -200,9 +182,7 @@ func addExample(ml *meminfra.MemoryLayer) (items []string) {
 		{Content: "I speak Dutch and German.", SentAt: at.AddDate(1, 0, 1)},
 	} {
 		res, err := ml.Add(context.Background(), meminfra.AddRequest{UserID: "ada", ConversationID: "c1", Messages: []meminfra.Message{msg}})
-		if err != nil {
-			log.Fatal(err)
-		}
+		check(err)
 		for _, a := range res.Actions {
 			items = append(items, a.ItemID)
 		}
@@ -212,8 +192,6 @@ func addExample(ml *meminfra.MemoryLayer) (items []string) {
 
 func tempFile() (path string, remove func()) {
 	dir, err := os.MkdirTemp("", "meminfra-example-")
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	return filepath.Join(dir, "memory.db"), func() { os.RemoveAll(dir) }
 }

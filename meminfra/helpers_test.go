@@ -222,7 +222,7 @@ func (e bagOfWords) Embed(_ context.Context, texts []string) ([][]float32, error
 	out := make([][]float32, len(texts))
 	for i, text := range texts {
 		out[i] = make([]float32, e.dim)
-		for _, word := range strings.Fields(strings.ToLower(text)) {
+		for word := range strings.FieldsSeq(strings.ToLower(text)) {
 			h := fnv.New32a()
 			h.Write([]byte(word))
 			out[i][h.Sum32()%uint32(e.dim)] = 1

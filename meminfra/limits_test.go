@@ -206,12 +206,14 @@ func TestUnsoundReads(t *testing.T) {
 	onStores(t, func(t *testing.T, store storage.Store) {
 		ml := newLayer(t, store)
 		mustAdd(t, ml, addTo("ada", "c", told("I live in Lisbon.")...))
-		for query, want := range map[string]error{"": meminfra.ErrBlankQuery, " \n": meminfra.ErrBlankQuery,
-			"\u200b": meminfra.ErrBlankQuery, "\x00": meminfra.ErrBlankQuery, strings.Repeat("x", memory.MaxQueryBytes+1): meminfra.ErrTooLong} {
-			_, err := ml.Search(t.Context(), meminfra.SearchRequest{UserID: "ada", Query: query})
-			if !errors.Is(err, want) {
-				t.Errorf("query of %d bytes: %v, want %v", len(query), err, want)
+		for _, query := range []string{"", " \n", "\u200b", "\x00"} {
+			if _, err := ml.Search(t.Context(), meminfra.SearchRequest{UserID: "ada", Query: query}); !errors.Is(err, meminfra.ErrBlankQuery) {
+				t.Errorf("query %q: %v", query, err)
 			}
+		}
+		_, err := ml.Search(t.Context(), meminfra.SearchRequest{UserID: "ada", Query: strings.Repeat("x", memory.MaxQueryBytes+1)})
+		if !errors.Is(err, meminfra.ErrTooLong) {
+			t.Errorf("query of 8 KiB and a byte: %v", err)
 		}
 		mustSearch(t, ml, meminfra.SearchRequest{UserID: "ada", Query: strings.Repeat("x", memory.MaxQueryBytes)})
 		for _, id := range []string{"nobody", "a/../b", "'; DROP TABLE item; --", longID(memory.MaxIDBytes)} {

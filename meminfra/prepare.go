@@ -67,7 +67,10 @@ func (m *MemoryLayer) episode(req AddRequest, msg Message, now time.Time, positi
 	if len(msg.Content) > memory.MaxMessageBytes {
 		return memory.Episode{}, fmt.Errorf("content: %d bytes, at most %d: %w", len(msg.Content), memory.MaxMessageBytes, ErrTooLong)
 	}
-	content := memory.CleanText(msg.Content)
+	content := memory.CleanText(msg.Content) // may be longer: U+FFFD has three bytes
+	if len(content) > memory.MaxMessageBytes {
+		return memory.Episode{}, fmt.Errorf("content: %d bytes once cleaned, at most %d: %w", len(content), memory.MaxMessageBytes, ErrTooLong)
+	}
 	if memory.IsBlank(content) {
 		return memory.Episode{}, ErrBlankMessage
 	}

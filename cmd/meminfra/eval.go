@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -17,10 +18,6 @@ import (
 	dataset "github.com/meminfra/memory-layer/eval/locomo"
 	"github.com/meminfra/memory-layer/fusion"
 	"github.com/meminfra/memory-layer/meminfra/storage"
-	pgschema "github.com/meminfra/memory-layer/migrate/postgres"
-	sqliteschema "github.com/meminfra/memory-layer/migrate/sqlite"
-
-	"github.com/meminfra/memory-layer/migrate"
 )
 
 func (a *app) evalCommand() *cobra.Command {
@@ -30,7 +27,7 @@ func (a *app) evalCommand() *cobra.Command {
 		Args:  a.unknownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.evalLocomoCommand(), a.evalTuneCommand())
+	cmd.AddCommand(a.evalLocomoCommand(), a.evalCompareCommand(), a.evalTuneCommand())
 	return cmd
 }
 
@@ -167,10 +164,9 @@ func (a *app) withEvalStore(cmd *cobra.Command, cfg *eval.Config, fn func(storag
 	}
 	a.target = t
 	cfg.Store = "sqlite"
-	dialect := sqliteschema.Dialect
 	if t.path == "" {
-		cfg.Store, dialect = "postgres", pgschema.Dialect
-		m, err := migrate.For(t.url, dialect)
+		cfg.Store = "postgres"
+		m, _, err := a.migrator(cmd.Context(), t)
 		if err != nil {
 			return err
 		}
@@ -182,11 +178,7 @@ func (a *app) withEvalStore(cmd *cobra.Command, cfg *eval.Config, fn func(storag
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if cerr := store.Close(); err == nil {
-			err = cerr
-		}
-	}()
+	defer func() { err = errors.Join(err, store.Close()) }()
 	return fn(store)
 }
 
@@ -205,10 +197,61 @@ func (a *app) evalProgress(cfg *eval.Config) *progressbar.ProgressBar {
 	return bar
 }
 
+// printReport writes the page, if one is wanted, and the report as asked.
 func (a *app) printReport(r *eval.Report, f *evalFlags) error {
+	if f.html != "" {
+		file, err := os.Create(f.html)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(r.WriteHTML(file), file.Close()); err != nil {
+			return err
+		}
+	}
 	if f.json {
 		return a.printJSON(r)
 	}
-	fmt.Fprintln(a.stdout, r.Overall.N, r.Overall.Values)
-	return nil
+	return r.WriteMarkdown(a.stdout)
+}
+
+func (a *app) evalCompareCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "compare A.json B.json",
+		Short: "Compare two runs question by question: is the difference more than chance?",
+		Long: `Compares two reports that eval locomo --json printed, on the questions that both
+asked: the difference with a paired bootstrap interval, and p from a paired
+permutation test.`,
+		Example: "  meminfra eval compare before.json after.json",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return usage(fmt.Sprintf("%d reports given, want two", len(args)), cmd.UseLine())
+			}
+			return a.evalCompare(args[0], args[1], asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the comparison as JSON")
+	return cmd
+}
+
+func (a *app) evalCompare(pathA, pathB string, asJSON bool) error {
+	fileA, err := os.Open(pathA)
+	if err != nil {
+		return err
+	}
+	defer fileA.Close()
+	fileB, err := os.Open(pathB)
+	if err != nil {
+		return err
+	}
+	defer fileB.Close()
+	c, err := eval.Compare(fileA, fileB)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return a.printJSON(c)
+	}
+	return c.WriteMarkdown(a.stdout)
 }

@@ -49,6 +49,7 @@ type NewVersion struct {
 	Founder    string // the statement it is told by; also the first of its Witnesses
 	Supersedes Ref    // the version before it in its line; never a later new version
 	Reason     string
+	Cause      Ref // what closed it before it was told, or what it stands beside
 }
 
 // Change is the next state of a stored item.
@@ -202,7 +203,7 @@ func (d *differ) create() {
 		status := d.status(&iv)
 		d.plan.New[k-1] = NewVersion{
 			Interval: iv, Status: status, HoldsSlot: iv.Holder && status == memory.StatusActive,
-			Founder: iv.Founder, Supersedes: d.before(n), Reason: d.newReason(&iv),
+			Founder: iv.Founder, Supersedes: d.before(n), Reason: d.newReason(&iv), Cause: d.cause(n),
 		}
 	}
 }

@@ -51,10 +51,11 @@ func (s *Store) Episodes(ctx context.Context, partition string, ids []string) ([
 	return asked(ids, rows, func(e *memory.Episode) string { return e.ID }), err
 }
 
-// EpisodesByMessage implements storage.Tx.
+// EpisodesByMessage implements storage.Tx. It is no lookup: one by one the planner
+// may take an index without the message id and read the conversation each time.
 func (t *tx) EpisodesByMessage(ctx context.Context, conversation string, messageIDs []string) ([]memory.Episode, error) {
 	return read(ctx, t, "episodes by message",
-		selectEpisode+lookup("episode", "e", "conversation = $3 AND t.message_id", byID)+` ORDER BY e.seq`,
+		selectEpisode+` FROM episode e WHERE e.partition = $1 AND e.conversation = $3 AND e.message_id = ANY($2) ORDER BY e.seq`,
 		scanEpisode, t.head.Partition, distinct(messageIDs), conversation)
 }
 
