@@ -41,7 +41,7 @@ func Infer(reg *predicates.Registry, query string) (QueryIntent, bool) {
 		return QueryIntent{}, false
 	}
 	scope, words := readScope(words)
-	for _, w := range [][]word{words, direct(words)} {
+	for _, w := range [][]word{words, direct(words), asked(words, "what"), asked(words, "who")} {
 		if q, ok := match(reg, w, scope); ok {
 			return q, true
 		}
@@ -225,6 +225,9 @@ func (f *form) readSlot(reg *predicates.Registry, q *QueryIntent, slot string, w
 	end := 0
 	for end < len(words) && end < 6 && !(len(rest) > 0 && words[end].text == rest[0]) && !(end > 0 && len(rest) == 0 && adjuncts[words[end].text]) {
 		end++
+	}
+	if len(rest) > 0 && rest[0][0] == '{' {
+		end = min(end, 1) // two slots in a row: the first is one word
 	}
 	text := joined(words[:end])
 	if text == "" || len(rest) > 0 && end == len(words) {

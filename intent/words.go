@@ -1,6 +1,7 @@
 package intent
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -35,6 +36,7 @@ var notNames = set(`it this that these those you he she they we me him her us th
 func split(query string) []word {
 	query = strings.NewReplacer("\u2019", "'", "\u02bc", "'").Replace(norm.NFKC.String(query))
 	var out []word
+	last := ""
 	lower := !strings.ContainsFunc(query, unicode.IsUpper)
 	for _, field := range strings.Fields(query) {
 		field = strings.TrimFunc(field, func(r rune) bool {
@@ -46,18 +48,37 @@ func split(query string) []word {
 			r, _ := utf8.DecodeRuneInString(head)
 			w := word{said: cases.Fold().String(head), capital: unicode.IsUpper(r)}
 			w.text = reduce(w.said)
-			w.name = (w.capital || lower) && !notNames[w.said] && !notNames[w.text]
+			w.name = (w.capital || lower && !articles[last]) && !notNames[w.said] && !notNames[w.text]
+			last = w.said
 			out = append(out, w)
 		}
 		if clitic != "" {
 			out = append(out, word{said: clitic, text: cliticText(clitic, out)})
 		}
 	}
-	return out
+	return bareOwners(out)
+}
+
+var articles = set("the a an")
+
+// bareOwners restores the apostrophe of "my wifes name".
+func bareOwners(words []word) []word {
+	for i := 1; i+1 < len(words); i++ {
+		head, ok := strings.CutSuffix(words[i].said, "s")
+		if ok && words[i+1].said == "name" && words[i-1].said == "my" && head != "" {
+			owner := words[i]
+			owner.said, owner.text = head, reduce(head)
+			return slices.Concat(words[:i], []word{owner, {said: "'s", text: "'s"}}, words[i+1:])
+		}
+	}
+	return words
 }
 
 func cutClitic(field string) (head, clitic string) {
 	folded := strings.ToLower(field)
+	if head, ok := strings.CutSuffix(folded, "s"); ok && questionWords[head] && len(folded) == len(field) {
+		return field[:len(head)], "'s" // "whats", "wheres"
+	}
 	for _, c := range []string{"n't", "'s", "'m", "'re", "'ve", "'d", "'ll"} {
 		if strings.HasSuffix(folded, c) && len(folded) == len(field) {
 			return field[:len(field)-len(c)], c
@@ -109,6 +130,14 @@ func direct(words []word) []word {
 	return out
 }
 
+// asked makes "my job?" the question that it stands for.
+func asked(words []word, question string) []word {
+	if len(words) < 2 || len(words) > 4 || words[0].text != "my" && words[1].text != "'s" {
+		return nil
+	}
+	return append([]word{{said: question, text: reduce(question)}, {said: "is", text: "be"}}, words...)
+}
+
 // scopeSigns are the words of a query that tell its temporal scope.
 type scopeSigns struct{ before, ever, still, past bool }
 
@@ -120,11 +149,11 @@ var (
 
 // openings are taken off the front.
 var openings = []string{"can you tell me", "could you tell me", "do you know", "do you remember", "can you remind me",
-	"please tell me", "tell me", "remind me", "i forgot", "remember", "i wonder", "you know"}
+	"please tell me", "tell me", "remind me", "i forgot", "remember", "i wonder", "you know", "what do you know about"}
 
 // readScope takes the words of time out and reads the scope off them.
 func readScope(words []word) (scopeSigns, []word) {
-	words = cutOpening(words)
+	words = cutSaying(cutOpening(words))
 	var s scopeSigns
 	var out []word
 	for i := 0; i < len(words); i++ {
@@ -133,6 +162,12 @@ func readScope(words []word) (scopeSigns, []word) {
 		case (w == "used" || w == "use") && i+1 < len(words) && words[i+1].said == "to":
 			s.before = true
 			i++
+			continue
+		case w == "before" && len(out) > 2: // "before Oslo", "before that": a time, not part of the question
+			s.before = true
+			return s, out
+		case w == "last" && i > 0 && words[i-1].text == "my":
+			s.before = true
 			continue
 		case beforeWords[w] && !(w == "back" && i+1 < len(words)) && !(w == "old" && i > 0 && words[i-1].said == "how"):
 			s.before = true
@@ -158,17 +193,38 @@ func readScope(words []word) (scopeSigns, []word) {
 	return s, out
 }
 
+// cutSaying takes "did I say" out of "what did I say my name was".
+func cutSaying(words []word) []word {
+	for _, p := range []string{"did i say", "did i tell you", "did i mention", "have i told you"} {
+		parts := strings.Fields(p)
+		if len(words) > len(parts)+2 && said(words[1:], parts) {
+			out := append([]word{words[0]}, words[1+len(parts):]...)
+			if last := &out[len(out)-1]; last.said == "was" || last.said == "were" {
+				last.said = "is" // in reported speech the past is the present
+			}
+			return out
+		}
+	}
+	return words
+}
+
+// said reports whether the words begin with the parts.
+func said(words []word, parts []string) bool {
+	for i, p := range parts {
+		if i >= len(words) || words[i].said != p {
+			return false
+		}
+	}
+	return true
+}
+
 func cutOpening(words []word) []word {
 	for _, o := range openings {
 		parts := strings.Fields(o)
 		if len(words) <= len(parts) {
 			continue
 		}
-		ok := true
-		for i, p := range parts {
-			ok = ok && words[i].said == p
-		}
-		if ok {
+		if said(words, parts) {
 			return words[len(parts):]
 		}
 	}

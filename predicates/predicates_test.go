@@ -287,3 +287,13 @@ func FuzzCanonicalTwice(f *testing.F) {
 		}
 	})
 }
+
+// A head of two words is known by both: "truck driver" is a job, "careful driver" none.
+func TestHeadOfTwoWords(t *testing.T) {
+	reg := predicates.Default()
+	for value, want := range map[string]bool{"truck driver": true, "night truck driver": true, "careful driver": false, "driver": false, "nurse": true} {
+		if got := reg.Known("job_title", value); got != want {
+			t.Errorf("Known(job_title, %q) = %v", value, got)
+		}
+	}
+}

@@ -62,7 +62,11 @@ func (r *Registry) Known(predicate, raw string) bool {
 	if _, term := r.terms[i][id]; term {
 		return true
 	}
-	return r.heads[i][id[strings.LastIndexByte(id, ' ')+1:]]
+	last := strings.LastIndexByte(id, ' ')
+	if last < 0 || r.heads[i][id[last+1:]] {
+		return r.heads[i][id[last+1:]]
+	}
+	return r.heads[i][id[strings.LastIndexByte(id[:last], ' ')+1:]] // a head of two words: "truck driver"
 }
 
 // Term reports whether the value is one of the predicate's terms.

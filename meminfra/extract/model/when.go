@@ -82,12 +82,30 @@ func (s *segment) when(words, quote string, ahead bool) (v memory.Vague, said bo
 	if !resolved {
 		return memory.Vague{}, false
 	}
-	for _, text := range []string{quote, s.text()} {
-		if p, ok := s.phrase(text, v, ahead); ok {
-			return p, true
-		}
+	start, end, ok := extract.FindQuote(s.text(), quote, -1)
+	if !ok {
+		return memory.Vague{}, false
 	}
-	return memory.Vague{}, false
+	if p, ok := s.phrase(s.text()[start:min(end, start+farthest)], v, ahead); ok {
+		return p, true
+	}
+	return s.phrase(around(s.text(), start, end), v, ahead)
+}
+
+// farthest is how many bytes before and after a quote may name its time.
+const farthest = 300
+
+// around is the stretch about [start, end) of a text, without the words that it
+// would cut.
+func around(text string, start, end int) string {
+	from, to := max(0, start-farthest), min(len(text), end+farthest, start+2*farthest)
+	if from > 0 {
+		from += max(0, strings.IndexByte(text[from:start], ' '))
+	}
+	if to < len(text) {
+		to = max(start, start+strings.LastIndexByte(text[start:to], ' '))
+	}
+	return text[from:to]
 }
 
 // resolve reads a date, a moment or words relative to the message. Of a moment
@@ -116,9 +134,6 @@ func (s *segment) resolve(words string, ahead bool) (memory.Vague, bool) {
 
 // phrase finds the narrowest time said in a text of the message that covers v.
 func (s *segment) phrase(text string, v memory.Vague, ahead bool) (best memory.Vague, ok bool) {
-	if !strings.Contains(s.text(), text) {
-		return best, false // a quote that is none says nothing
-	}
 	words := strings.Fields(text)
 	for i := range words {
 		for n := min(extract.MaxTimeWords, len(words)-i); n > 0; n-- {

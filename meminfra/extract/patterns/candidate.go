@@ -19,8 +19,9 @@ func (r *reader) accept(s sentence, c *clause) bool {
 	switch {
 	case anyIn(ts[c.from:stop], doubtful),
 		s.question && !thenAsks(rest),
-		retreats.in(rest), r.unknownWorld(c, tail), conditional(c, tail), comparing(c, tail), r.afterOrder(c), signedOff(rest), opensIf(rest), gone(c, rest), r.homonym(c, tail),
-		c.form.predicate.Name == "name" && len(rest) > 1 && rest[0].mark && rest[1].text == "you" && !s.question, disowned(rest), handsOutParts(rest), elsewhere(tail), passing(c, tail),
+		retreats.in(rest), r.unknownWorld(c, tail), conditional(c, tail), r.comparing(c, tail), lateDoubt(c, rest), acquaintance(c, rest), r.afterOrder(c), signedOff(rest), opensIf(rest), gone(c, rest), r.homonym(c, tail),
+		c.form.lemma == "be" && r.forSomething(c), allInOne(c, rest),
+		c.form.predicate.Name == "name" && len(rest) > 1 && rest[0].mark && rest[1].text == "you" && !s.question, disowned(rest), handsOutParts(rest), handsOutParts(ts[:c.from]), elsewhere(tail), passing(c, tail),
 		startsWith(rest, "or"), startsWith(rest, "\"") && !ts[c.end-1].quoted, anyAmong(tail, "only"), startsWith(rest, "and counting"),
 		anyAmong(tail, "than") && !anyAmong(tail, "rather"),
 		r.local(c, tail),
@@ -36,7 +37,7 @@ func (r *reader) unknownWorld(c *clause, tail []token) bool {
 	if !among(c.form.predicate.Name, "job_title skill hobby owns relationship_status") || len(tail) < 2 {
 		return false
 	}
-	if c.form.predicate.Name == "job_title" && tail[0].text != "before" && anyAmong(tail, "that this these those your it") {
+	if c.form.predicate.Name == "job_title" && r.noJob(tail) {
 		return true
 	}
 	if tail[0].text != "in" || r.timeHere(tail, 0) || !tail[1].capital {
@@ -44,6 +45,24 @@ func (r *reader) unknownWorld(c *clause, tail []token) bool {
 	}
 	end, ok := r.knownOf(tail, 1, "location")
 	return !ok || end < 2
+}
+
+// noJob reports a tail that makes a job something else: "a judge for the pie
+// contest", "a Doctor Who fan", "a nurse on that ship".
+func (r *reader) noJob(tail []token) bool {
+	if tail[0].text != "before" && anyAmong(tail, "that this these those your it") {
+		return true
+	}
+	switch tail[0].text {
+	case "of", "for", "on", "to":
+		return !r.timeHere(tail, 0) && !tail[1].capital
+	case "with":
+		return articles[tail[1].text]
+	case "who":
+		w := tail[1].text
+		return !auxiliaries[w] && !strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ed") && !stopWords[w]
+	}
+	return false
 }
 
 // conditional reports a state that holds at times: "I'm a chef when I'm alone".
@@ -55,8 +74,41 @@ func conditional(c *clause, tail []token) bool {
 
 // comparing reports "I prefer calls to functions": what is compared with
 // something that is no such value is none either.
-func comparing(c *clause, tail []token) bool {
-	return c.form.lemma == "prefer" && c.form.predicate.Name == "communication_preference" && len(tail) > 0 && among(tail[0].text, "to over on from")
+func (r *reader) comparing(c *clause, tail []token) bool {
+	if c.form.lemma != "prefer" || len(tail) < 2 || !among(tail[0].text, "to over than") {
+		return false
+	}
+	_, ok := r.knownOf(tail, 1, c.form.predicate.Name)
+	return !ok
+}
+
+// lateDoubt reports what takes a statement back behind it ("..., or at least my
+// furniture does", "..., emotionally"), or limits it to an evening before it.
+func lateDoubt(c *clause, rest []token) bool {
+	if len(rest) > 1 && rest[0].mark {
+		w := rest[1].text
+		if w == "or" || len(rest) == 2 && strings.HasSuffix(w, "ly") && !leads[w] && !skipped[w] {
+			return true
+		}
+		if w == "in" && elsewhere(rest[1:min(len(rest), 6)]) {
+			return true
+		}
+	}
+	if len(rest) > 1 && among(rest[0].text, "until till") && articles[rest[1].text] {
+		return true
+	}
+	return len(c.lead) == 2 && c.form.lemma == "be" && c.form.predicate.Name != "age" && anyAmong(c.ts[c.lead[0]:c.lead[1]], "tonight today")
+}
+
+// acquaintance reports "I know Julia from school": tools have people's names.
+func acquaintance(c *clause, rest []token) bool {
+	if c.form.lemma != "know" || len(rest) == 0 {
+		return false
+	}
+	if rest[0].mark && len(rest) > 1 {
+		return among(rest[1].text, "my she he his her our")
+	}
+	return among(rest[0].text, "from well personally since")
 }
 
 // signedOff reports an attribution after a statement: "- Bob", "(Bob, 2019)".
@@ -83,7 +135,7 @@ func signedOff(rest []token) bool {
 
 // opensIf reports a condition after the comma: "I live in Oslo, if you believe that".
 func opensIf(rest []token) bool {
-	return len(rest) > 1 && rest[0].mark && (rest[1].text == "if" || rest[1].text == "unless") && !harmless.at(rest[1:])
+	return len(rest) > 1 && rest[0].mark && (among(rest[1].text, "if unless") || startsWith(rest[1:], "in case")) && !harmless.at(rest[1:]) && !leadPhrases.at(rest[1:])
 }
 
 // gone reports that who was named is no longer there: "my boyfriend Kai and I
@@ -108,6 +160,17 @@ func (r *reader) homonym(c *clause, tail []token) bool {
 		!anyAmong(tail, "server backend frontend web laptop desktop machine project projects code scripts apps app team job company office work")
 }
 
+// forSomething reports "For Lent I'm vegan": only tools are used for something.
+func (r *reader) forSomething(c *clause) bool {
+	return len(c.lead) == 2 && anyAmong(c.ts[c.lead[0]:c.lead[1]], "for")
+}
+
+// allInOne reports "a nurse, cook and teacher": several where one can hold.
+func allInOne(c *clause, rest []token) bool {
+	return c.form.predicate.Cardinality == predicates.Single && len(rest) > 3 && rest[0].text == "," && !stopWords[rest[1].text] && rest[2].text == "and" &&
+		!rest[3].mark && rest[3].text != "i" && c.form.predicate.Name == "job_title"
+}
+
 // tooling are the verbs with which one says which tool one uses.
 var tooling = set("use switch move migrate replace swap drop ditch abandon run install change adopt write code program")
 
@@ -118,8 +181,8 @@ func (r *reader) local(c *clause, tail []token) bool {
 		return false
 	}
 	for i := 0; i+2 < len(tail); i++ {
-		if among(tail[i].text, "for in on") && among(tail[i+1].text, "the this that these") &&
-			!anyAmong(tail[i+2:], "backend frontend web server desktop office job day side past last moment") {
+		if among(tail[i].text, "for in on") && among(tail[i+1].text, "the this that these a an") && !r.timeHere(tail, i) &&
+			!anyAmong(tail[i+2:], "living lot daily few laptop machine pc mac computer phone tablet box backend frontend web server desktop office job day side past last moment") {
 			return true
 		}
 	}
@@ -134,6 +197,9 @@ func disowned(ts []token) bool {
 	}
 	if len(ts) == 1 {
 		return ts[0].text == "not"
+	}
+	if len(ts) > 1 && among(ts[0].text, "is was were") && among(ts[1].text, "what how where all just") {
+		return true // "I live in Oslo, is what I'd say"
 	}
 	return len(ts) > 1 && (among(ts[0].text, "said says she he") || startsWith(ts, "as they say") || startsWith(ts, "or so") || startsWith(ts, "but never"))
 }
@@ -189,7 +255,7 @@ func (r *reader) opened(c *clause) (subject memory.Subject, category string, ok 
 		case "subject":
 			subject = memory.Subject{Type: "project", Name: memory.FoldName(r.text(c.ts, from, to))}
 		case "category":
-			if generic[last] || anyAmong(c.ts[from:to], "part moment line memory way kind of in about") {
+			if generic[last] || anyAmong(c.ts[from:to], "part moment line memory way kind of in about far so thing ever") {
 				return subject, "", false
 			}
 			category = r.text(c.ts, from, to) + ": "
@@ -205,12 +271,32 @@ func (r *reader) add(c extract.Candidate, predicate, value string) {
 		return
 	}
 	shown, _, ok := r.e.reg.Value(predicate, value)
-	if !ok {
+	if !ok || placeholder(shown) {
 		return
 	}
 	c.Predicate, c.Kind = p.Name, memory.Kind(p.Kind)
 	c.Value = strings.TrimSpace(shown)
 	r.found = append(r.found, c)
+}
+
+// blanks stand for a value in forms, examples and tests.
+var blanks = set("n/a na tbd tba xxx xyz foo bar baz foobar placeholder unknown null nil undefined asdf qwerty lorem ipsum test testing x y z blah whatever none nothing acme-corp")
+
+func placeholder(value string) bool {
+	if _, rest, ok := strings.Cut(value, ": "); ok {
+		value = rest
+	}
+	for _, w := range strings.Fields(strings.ToLower(value)) {
+		if blanks[w] {
+			return true
+		}
+	}
+	return false
+}
+
+// betweenNumbers reports the "and" of "between 2010 and 2014".
+func betweenNumbers(ts []token, i int) bool {
+	return i > 0 && i+1 < len(ts) && isNumber(ts[i-1].text) && isNumber(ts[i+1].text)
 }
 
 // quoteEnd is the end of the clause: up to the next mark or conjunction that
@@ -219,7 +305,7 @@ func (r *reader) quoteEnd(c *clause) int {
 	i := c.end
 	for i < len(c.ts) {
 		t := c.ts[i]
-		if t.mark && !strings.Contains("%'\"()", t.text) || conjunctions[t.text] && !r.timeHere(c.ts, i) {
+		if t.mark && !strings.Contains("%'\"()", t.text) || conjunctions[t.text] && !r.timeHere(c.ts, i) && !betweenNumbers(c.ts, i) {
 			break
 		}
 		i++

@@ -47,6 +47,9 @@ func (r *reader) sentence(s sentence) {
 	var prev *clause
 	before := len(r.found) // what was found before prev
 	for i := 0; i < len(s.tokens) && i <= near; {
+		if r.reported(s.tokens, r.skipLeads(s.tokens, i), prev) {
+			return
+		}
 		c := r.clauseAt(s, i, prev)
 		if c == nil {
 			i = nextStart(s.tokens, i)
@@ -83,10 +86,10 @@ func (r *reader) clauseAt(s sentence, i int, prev *clause) *clause {
 	ts := s.tokens
 	subject := r.skipLeads(ts, i)
 	c := &clause{ts: ts, from: i}
-	for c.from < subject && (ts[c.from].mark || conjunctions[ts[c.from].text]) {
+	for c.from < subject && (ts[c.from].mark || conjunctions[ts[c.from].text] && r.timePrefix(ts, c.from) == 0) {
 		c.from++
 	}
-	if subject < len(ts) && !ts[subject].quoted && !r.reported(ts, subject, prev) {
+	if subject < len(ts) && !ts[subject].quoted {
 		if r.fromSubject(c, subject) {
 			c.lead = []int{i, subject}
 			return c
@@ -105,11 +108,16 @@ func (r *reader) skipLeads(ts []token, i int) int {
 		switch {
 		case (t.text == "as" || t.text == "since") && r.timePrefix(ts, i) > 0: // "as of today"
 			i += r.timePrefix(ts, i)
+		case t.text == "everyone" && nextIs(ts, i, "calls"):
+			return i
 		case t.mark && !t.quoted, leads[t.text]:
 			i++
 		case t.text == "i" || t.text == "my":
 			return i
 		default:
+			if _, n := r.nameAt(ts, i); n > 0 && i+n < len(ts) && (ts[i+n].text == "i" || ts[i+n].text == "," && nextIs(ts, i+n, "i")) {
+				return i + n + skipComma(ts[i+n]) // "Gina, I live in Oslo now"
+			}
 			n := max(leadPhrases.length(ts[i:]), r.timePrefix(ts, i), realm(ts, i))
 			if n == 0 {
 				return i
@@ -118,6 +126,13 @@ func (r *reader) skipLeads(ts []token, i int) int {
 		}
 	}
 	return i
+}
+
+func skipComma(t token) int {
+	if t.mark {
+		return 1
+	}
+	return 0
 }
 
 // fromSubject reads subject, verb group and the rest of a form at token i.
@@ -226,6 +241,9 @@ func (r *reader) matchForm(c *clause, f *form, g group) bool {
 	slots, end, ok := r.parts(c.ts, f.after, g.next)
 	if !ok {
 		return false
+	}
+	if last := f.after[len(f.after)-1]; last.word != "" && !r.bounded(c.ts, end) {
+		return false // "a dog allergy question"
 	}
 	c.form, c.group, c.end = f, g, end
 	c.slots = append(c.slots, slots...)

@@ -8,7 +8,7 @@ import "strings"
 // jokes mark the whole message as not meant.
 var jokes = phrases("jk", "jks", "kidding", "yeah right", "april fools", "only joking", "just joking", "in my dreams", "sarcasm", "/s",
 	"two truths", "never have i ever", "would you rather", "ignore previous", "ignore all", "ignore the above", "said no one", "said nobody",
-	"in your dreams", "on behalf of", "asking for a friend", "for a friend of mine")
+	"in your dreams", "on behalf of", "asking for a friend", "for a friend of mine", "begin quote", "end quote", "start quote", "end of quote", "unquote", "open quote", "close quote", "this is a test", "just a test", "is just a test", "lorem ipsum", "test message")
 
 // unserious reports a message with a mark of a joke, a game or of irony.
 func unserious(list []sentence) bool {
@@ -23,11 +23,12 @@ func unserious(list []sentence) bool {
 // textWords name a text or its treatment: who says them beside a statement
 // shows the statement rather than makes it ("Is this sentence correct?").
 var textWords = set(`sentence sentences grammar grammatical grammatically proofread paraphrase rephrase reword translate
-	translated translation translating lyrics riddle quiz roleplay role-play roleplaying persona monologue dialogue haiku limerick
+	translated translation translating lyrics riddle quiz roleplay role-play roleplaying persona monologue dialogue haiku limerick tense plural adverb adjective adjectives
+	noun nouns verb verbs comma punctuation pronoun sentiment entities classify preposition conjugate conjugation duolingo worksheet homework
 	pronounce pronunciation spelling typo typos wording synonym antonym autocorrect transcribe`)
 
 // textQuestions ask about the words of the message, or make a riddle of it.
-var textQuestions = phrases("what am i", "who am i", "does that sound", "does this sound", "how does this sound", "how does that sound", "does this read",
+var textQuestions = phrases("what am i", "who am i", "positive or", "formal or", "fact or", "real or", "true or", "does that sound", "does this sound", "how does this sound", "how does that sound", "does this read",
 	"does that read", "is this letter", "is this email", "is this correct", "is that correct", "is it correct", "sound natural", "sounds natural", "which is right", "which is correct", "which one is correct",
 	"what does this mean", "what does that mean", "what do you call", "what 's wrong with this", "is this right", "better way to say", "how to say", "how do i say", "how would you say", "how do you say",
 	"make it sound", "make this sound", "fix this", "rewrite this", "shorten this", "cover letter", "check my english", "correct my")
@@ -56,7 +57,7 @@ func ofSelf(ts []token) bool {
 // scenes begin a text to be worked on, or a part to be played.
 var scenes = set(`translate rewrite proofread rephrase paraphrase summarize summarise pretend imagine roleplay role-play
 	suppose correct improve polish shorten reword transcribe chapter scenario prologue epilogue scene excerpt verse chorus
-	hypothetically transcript persona prompt option int. ext. exterior interior`)
+	hypothetically transcript persona prompt option int. ext. exterior interior lesson exercise unit drill example examples quote quiz task question`)
 
 // written are texts that are made for somebody.
 var written = set(`story poem letter email e-mail mail bio dialogue dialog song essay script cover scene blog tweet speech monologue joke sentence
@@ -89,7 +90,7 @@ func setsScene(ts []token) bool {
 	if len(ts) == 0 {
 		return false
 	}
-	if scenes[ts[0].text] || sceneOpenings.at(ts) {
+	if scenes[ts[0].text] && (len(ts) < 3 || !owners[ts[1].text]) || orders(ts) || sceneOpenings.at(ts) {
 		return true
 	}
 	if len(ts) > 2 && ts[0].text == "in" && among(ts[1].text, "my the this a") {
@@ -98,7 +99,23 @@ func setsScene(ts []token) bool {
 	if startsWith(ts, "here is") || startsWith(ts, "here 's") {
 		return anyIn(ts[2:], written)
 	}
-	return makes[ts[0].text] && anyIn(ts[1:], written)
+	return makes[ts[0].text] && anyIn(ts[1:], written) || !ofSelf(ts) && received(ts)
+}
+
+// orders reports a task on a text: "Turn this into a tweet", "Parse this".
+func orders(ts []token) bool {
+	return len(ts) > 1 && among(ts[1].text, "this these following it") && ts[0].first && !leads[ts[0].text] && !stopWords[ts[0].text] && !asks[ts[0].text] &&
+		!strings.HasSuffix(ts[0].text, "ed") && !strings.HasSuffix(ts[0].text, "ing") && !among(ts[0].text, "love hate like enjoy got see get remember about not after before got keep wish")
+}
+
+// received reports "New voicemail from Dad": what follows is Dad's.
+func received(ts []token) bool {
+	for i := 0; i+1 < len(ts); i++ {
+		if ts[i+1].text == "from" && (written[ts[i].text] || among(ts[i].text, "voicemail dm postcard fax memo")) {
+			return true
+		}
+	}
+	return false
 }
 
 // makes ask for a text to be made or sent.
@@ -107,7 +124,7 @@ var makes = set("write draft compose generate create make prepare give send post
 var politeness = set("please can could you would will now ok okay hey hi kindly just i want need to me help us")
 
 // worlds are where something is true without being true.
-var worlds = set(`dream dreams novel story game book film movie play simulation scenario skit fantasy imagination universe mind head training disguise denial
+var worlds = set(`dream dreams novel story game book film movie play simulation scenario skit fantasy imagination universe mind head training disguise denial making class lesson lessons sitcom simulator musical opera
 	sims minecraft fiction fanfic roleplay exercise example heart theory episode show series anime comic rpg metaverse`)
 
 // gestures reports a role-play's stage direction: "*sighs* I live in Oslo".
@@ -177,7 +194,7 @@ func sarcastic(ts []token) bool {
 // ownLabels stand before a colon after which the speaker goes on.
 var ownLabels = set(`update edit ps p.s note fyi news context background reminder correction status tldr tl;dr question fact intro
 	introduction info disclaimer summary btw also plus hi hello hey so anyway result reason answer plan truth confession announcement facts
-	details today thing is`)
+	details today thing is story up next`)
 
 var ownPronouns = set("i me my myself we us our mine")
 
@@ -225,7 +242,7 @@ func (r *reader) ownWords(ts []token) bool {
 	if ts[0].text != "i" && ts[0].text != "we" && (strings.HasSuffix(last, "ed") || last == "me" && !anyAmong(ts, "about for on")) {
 		return false // "my boss emailed:", "repeat after me:"
 	}
-	return ownLabels[last] || anyIn(ts, ownPronouns) || len(ts) > 1 && r.e.forms.lexicon.has(ts, 0, past)
+	return ownLabels[last] || ownLabels[ts[0].text] || anyIn(ts[:min(3, len(ts))], ownPronouns) && !anyAmong(ts[:1], "our your the this that") || startsWith(ts[max(0, len(ts)-2):], "about me") || startsWith(ts[max(0, len(ts)-2):], "my end") || len(ts) > 1 && r.e.forms.lexicon.has(ts, 0, past)
 }
 
 // phraseSet holds phrases by their first word.

@@ -12,10 +12,10 @@ var leads = set(`hi hello hey hiya well so yes yeah yep yup no nope oh ok okay r
 	and but because since cause cuz as although though also plus anyway anyways update now today currently
 	nowadays recently personally thanks sorry ah um hmm hm guys everyone all just basically officially
 	finally previously formerly still then folks
-	unfortunately sadly luckily fortunately hooray yay wow cool great nice omg afterwards eventually anyhow`)
+	ngl unfortunately sadly luckily fortunately hooray yay wow cool great nice omg afterwards eventually anyhow`)
 
 // leadPhrases are leads of several words.
-var leadPhrases = phrases("by the way", "for the record", "just so you know", "so you know", "to be honest", "tbh",
+var leadPhrases = phrases("by the way", "mostly", "mainly", "but mostly", "but mainly", "for the record", "just so you know", "so you know", "to be honest", "tbh",
 	"fun fact", "good news", "big news", "turns out", "for context", "in fact", "of course", "these days", "right now",
 	"at the moment", "now that", "quick note", "long story short", "as you know", "for your information", "in case it helps",
 	"in case it matters", "some context", "a bit about me", "about me", "same here", "as of now", "at present", "in general",
@@ -50,7 +50,7 @@ func realm(ts []token, i int) int {
 
 // qualifiers begin a phrase that limits what follows to a view, a part or a
 // world: "On paper I live in Rome", "To my mother, I'm a doctor".
-var qualifiers = set("in on as to per by under within like via among between beyond despite without at inside unlike depending given from compared except")
+var qualifiers = set("in on as to per by under within like via among between beyond despite without at inside unlike with depending given from compared except")
 
 // fronted reports a sentence whose statements stand under a phrase or an adverb
 // that may make them untrue. Times and the lead phrases do not.
@@ -60,6 +60,9 @@ func (r *reader) fronted(ts []token) bool {
 		return false
 	}
 	w := ts[i].text
+	if among(w, "should were had would could") {
+		return true // "Should the deal close, I'm moving": a condition, or a question
+	}
 	if strings.HasSuffix(w, "ly") && len(w) > 4 && !ts[i].capital || strings.HasSuffix(w, "ly") && i+1 < len(ts) && (ts[i+1].text == "i" || ts[i+1].text == "," && nextIs(ts, i+1, "i")) {
 		return !skipped[w]
 	}
@@ -87,7 +90,7 @@ func (r *reader) reported(ts []token, i int, prev *clause) bool {
 	if w.text == "i" {
 		return false
 	}
-	return among(w.text, "he she they everyone everybody people") || among(ts[i-2].text, "like all") && n > 2 ||
+	return among(ts[i-2].text, "were was is") || among(w.text, "he she they everyone everybody people") || among(ts[i-2].text, "like all") && n > 2 ||
 		w.capital && !w.first && w.text != "i" || w.capital && (ts[from+1].text == "'s" || strings.HasSuffix(ts[from+1].text, "ed")) ||
 		w.text == "my" && n == 3 && strings.HasSuffix(ts[i-2].text, "ed")
 }
@@ -124,7 +127,7 @@ var distant = set(`if unless whether imagine suppose supposing pretend pretendin
 	either wonder wondering ask asks asked write wrote writes written example instance e.g. quote quoted sentence phrase
 	lyrics song poem joke joking kidding roleplay role-play would could might maybe perhaps probably possibly someday
 	hear heard read reads swear sometimes rarely almost nearly never rumour rumor wishing persona sake argument otherwise
-	reply replied replies answered answers answer insist insists insisted argue argues feels feel felt seem seems sing sings sang hummed`)
+	reply reports reported complains complained states stated replied replies answered insist insists insisted argue argues feels feel felt seem seems sing sings sang hummed`)
 
 // harmless phrases have a distant word and take nothing away.
 var harmless = phrases("guess what", "believe it or not", "in case you 're wondering", "in case you wonder", "in case you were wondering", "if you 're wondering",
@@ -133,7 +136,7 @@ var harmless = phrases("guess what", "believe it or not", "in case you 're wonde
 	"i 'd say", "not gonna lie", "thank you for asking", "thanks for asking", "since you ask", "since you asked", "you asked", "i believe in", "reading")
 
 // distantPhrases do what the distant words do.
-var distantPhrases = phrases("as though", "as if", "for the sake", "in case i", "what if")
+var distantPhrases = phrases("as though", "as if", "you know the", "for the sake", "best case", "worst case", "in the best case", "in the worst case", "with any luck", "with luck", "god willing", "fingers crossed", "all going well", "if all goes", "in case i", "what if")
 
 // distantAt is the first distant word of a sentence, len(ts) if there is none.
 func distantAt(ts []token) int {
@@ -141,6 +144,9 @@ func distantAt(ts []token) int {
 		if n := harmless.length(ts[i:]); n > 0 {
 			i += n - 1
 			continue
+		}
+		if ts[i].text == "write" && i > 0 && ts[i-1].text == "i" && i+1 < len(ts) && !ts[i+1].mark && ts[i+1].text != "that" {
+			continue // "I write Go" is no quotation
 		}
 		if !ts[i].mark && (distant[ts[i].text] || distantPhrases.at(ts[i:])) {
 			return i
@@ -187,7 +193,7 @@ func elsewhere(ts []token) bool {
 // retreats take a statement back to a belief, anywhere after it.
 var retreats = phrases("i think", "i guess", "i suppose", "i believe", "i assume", "i hope", "i bet", "or something", "or so", "or whatever", "if i remember",
 	"if i recall", "not sure", "if memory", "iirc", "afaik", "as far as i know", "you know who", "or am i", "or not", "or do i", "or did i", "i wish", "but not really", "sort of", "kind of", "in a way",
-	"in a sense", "as far as", "until proven", "they say", "so they say", "supposedly", "allegedly", "apparently", "reportedly", "not really", "as if", "my foot", "my ass", "to hear him", "to hear her", "i reckon", "quoth",
+	"in a sense", "as far as", "until proven", "as in", "according to", "which is wrong", "which is a lie", "which is not true", "i have to", "i must", "not because", "forced to", "i need to", "makes me", "make me", "at gunpoint", "purposes", "on record", "in name only", "they say", "so they say", "supposedly", "allegedly", "apparently", "reportedly", "not really", "as if", "my foot", "my ass", "to hear him", "to hear her", "i reckon", "quoth",
 	"do n't i", "am i not", "if you believe", "if you ask", "if you can believe", "depending on", "by proxy", "by marriage", "by association", "by night", "for halloween", "for the role", "for the part",
 	"on tv", "on stage", "on screen", "on instagram", "on tinder", "on facebook", "on linkedin", "so to speak", "as it were", "more or less", "pretty much", "for all i know", "for all you know", "in spirit", "on paper")
 

@@ -100,7 +100,7 @@ var codeSigns = []string{"=>", "==", "${", "();", "</", "/>", "::", "/*", "*/", 
 
 // unspoken reports a line of code, of a log, a heading or a quoted one.
 func unspoken(line string) bool {
-	for _, p := range []string{">", "&gt;", "# ", "## ", "### ", "//", "--", "% ", "<", "@@", "+++", "|"} {
+	for _, p := range []string{">", "&gt;", "# ", "## ", "### ", "//", "--", "% ", "<", "[", "@", "+++", "|"} {
 		if strings.HasPrefix(line, p) {
 			return true
 		}

@@ -70,6 +70,11 @@ func (r *reader) noPlace(t token) bool {
 	if unplaces[t.text] || services[t.text] || r.e.reg.Known("employer", t.text) {
 		return true
 	}
+	return r.tool(t)
+}
+
+// tool reports a program of the vocabularies.
+func (r *reader) tool(t token) bool {
 	for _, p := range []string{"editor_preference", "database_preference", "framework_preference", "operating_system"} {
 		if r.e.reg.Known(p, t.text) {
 			return !r.e.reg.Known("location", t.text)
@@ -127,7 +132,7 @@ func adjectives(w string) bool {
 	return among(w, "sick late great awesome here tired busy away mad sad happy angry dead old young asleep cute sweet nice funny tall pregnant upset hungry home best amazing")
 }
 
-var notNames = set(`monday tuesday wednesday thursday friday saturday sunday mr. mrs. ms. dr. doctor the a an ok god sparta batman superman spiderman spider-man groot gandalf sherlock dracula yoda shrek godzilla zorro tarzan
+var notNames = set(`monday tuesday wednesday thursday friday saturday sunday mr. mrs. ms. mr mrs ms dr dr. doctor captain miss sir lord lady king queen the a an ok god sparta batman superman spiderman spider-man groot gandalf sherlock dracula yoda shrek godzilla zorro tarzan
 	popeye napoleon inigo ishmael spartacus elsa simba goku mario luigi pikachu halloween christmas easter thanksgiving`)
 
 // onlyName is a name where any other word with a capital could stand ("my wife
@@ -158,6 +163,9 @@ func (r *reader) apposition(ts []token, i int) (int, bool) {
 		closed := end+1 < len(ts) && ts[end].text == "," && ts[end+1].text != "and"
 		return end, end > i && closed
 	}
+	if end < len(ts) && (articles[ts[end].text] || among(ts[end].text, "me you him her us them it all everything nothing")) {
+		return 0, false // "my dog Barks a lot"
+	}
 	return end, end > i
 }
 
@@ -168,7 +176,7 @@ func (r *reader) intro(ts []token, i int) (int, bool) {
 	for end < len(ts) && end-i < 3 && ts[end].capital && !notNames[ts[end].text] {
 		end++
 	}
-	if !r.greet || end == i || !r.bounded(ts, end) {
+	if !r.greet || end == i || !r.bounded(ts, end) || end == i+1 && adjectives(ts[i].text) {
 		return 0, false
 	}
 	for _, p := range []string{"nationality", "job_title", "diet", "relationship_status", "location"} {
@@ -245,7 +253,7 @@ func (r *reader) joined(ts []token, i int) (int, bool) {
 		return 0, false
 	}
 	_, n := r.nameAt(ts, i)
-	return end, n == 0 && !services[strings.ToLower(r.text(ts, i, end))] && !services[ts[i].text] && !anyAmong(ts[i:end], "fitness gym club prime watchers choir church league party") && r.leaves(ts, end)
+	return end, n == 0 && !services[strings.ToLower(r.text(ts, i, end))] && !services[ts[i].text] && !r.tool(ts[i]) && !r.e.reg.Known("programming_language", r.text(ts, i, end)) && !anyAmong(ts[i:end], "fitness gym club prime watchers choir church league party") && r.leaves(ts, end)
 }
 
 // leaves reports that what follows a company does not make it a place one was in

@@ -6,6 +6,15 @@
 // questions, hypotheticals, quoted and reported speech, code and other people's
 // facts are left alone. What it misses, a model may find later.
 //
+// Four gates stand before a form, each of which may only take away:
+//
+//	lines.go  which lines the speaker says: no code, logs, mail, chats, letters
+//	frame.go  whose text the rest is: translations, parts to play, labels before
+//	          a colon, games, denials
+//	guard.go  what stands before or after the clause: conditions, reporting,
+//	          hedges, joint subjects, phrases that limit it
+//	shapes.go what a value may be, and names.go what a name may be
+//
 // # Statement forms
 //
 // A form is a template (see predicates.Expand) in the first person and present
@@ -143,6 +152,9 @@ func (r *reader) read() []extract.Candidate {
 		own := r.ownPart(s.tokens)
 		if own < len(s.tokens) {
 			foreign, s.tokens, s.question = s.paragraph, s.tokens[:own], false
+			if distantAt(s.tokens) < own {
+				return once(r.found) // "Bob wrote on Tuesday:"
+			}
 		}
 		if !sarcastic(s.tokens) {
 			r.sentence(s)

@@ -20,7 +20,7 @@ func init() {
 		"new": (*reader).newThing, "long": (*reader).long, "after": (*reader).after, "starts": (*reader).starts,
 		"made": (*reader).made, "thing": (*reader).thing, "topic": (*reader).topic, "job": (*reader).job,
 		"known": (*reader).known, "status": (*reader).status, "drug": (*reader).known, "instrument": (*reader).known, "city": (*reader).city, "favoured": (*reader).favoured,
-		"sport": (*reader).sport, "only": (*reader).onlyName, "town": (*reader).town, "rank": (*reader).rank, "event": (*reader).event,
+		"sport": (*reader).sport, "only": (*reader).onlyName, "town": (*reader).town, "firm": (*reader).company, "pastime": (*reader).pastime, "rank": (*reader).rank, "event": (*reader).event,
 	}
 }
 
@@ -29,7 +29,7 @@ func (r *reader) known(ts []token, i int) (int, bool) { return r.knownOf(ts, i, 
 
 func (r *reader) knownOf(ts []token, i int, predicate string) (int, bool) {
 	for n := min(maxValueWords, len(ts)-i); n > 0; n-- {
-		if ts[i+n-1].mark || !r.e.reg.Known(predicate, r.text(ts, i, i+n)) {
+		if ts[i+n-1].mark || ts[i].quoted || !r.e.reg.Known(predicate, r.text(ts, i, i+n)) {
 			continue
 		}
 		if !r.e.reg.Term(predicate, r.text(ts, i, i+n)) && loose(ts[i:i+n]) {
@@ -45,6 +45,9 @@ func (r *reader) knownOf(ts []token, i int, predicate string) (int, bool) {
 func loose(ts []token) bool {
 	if articles[ts[0].text] && len(ts) > 1 {
 		ts = ts[1:]
+	}
+	if anyIn(ts[1:], articles) {
+		return true // "hiring a Go developer"
 	}
 	_, err := strconv.Atoi(ts[0].text)
 	return err == nil || anyIn(ts, pointers) || anyIn(ts, stopWords) || anyIn(ts, notValues) || judged(ts)
@@ -68,13 +71,16 @@ func (r *reader) favoured(ts []token, i int) (int, bool) {
 	if ts[i].quoted {
 		return r.title(ts, i)
 	}
+	if w := ts[i].text; !ts[i].capital && (len(w) > 4 && strings.HasSuffix(w, "ed") || moods[w]) {
+		return 0, false // "my favourite shop is closed"
+	}
 	end, ok := r.open(ts, i)
 	if !ok || end >= len(ts) || ts[end].mark {
 		return end, ok && !(end+1 < len(ts) && ts[end].text == "," && anyAmong(ts[end:min(end+4, len(ts))], "and or"))
 	}
 	titled := ts[end-1].capital && end+1 < len(ts) && ts[end+1].capital && ts[end+1].text != "i"
 	if among(ts[end].text, "with in at on") || titled && among(ts[end].text, "and for to &") {
-		if next, ok := r.open(ts, min(end+1, len(ts)-1)); ok && next > end+1 && next-i <= maxValueWords+2 && (titled || next >= len(ts) || ts[next].mark) {
+		if next, ok := r.open(ts, min(end+1, len(ts)-1)); ok && next > end+1 && next-i <= maxValueWords+2 && (titled || next >= len(ts) || ts[next].mark || conjunctions[ts[next].text] && r.startsClause(ts, min(next+1, len(ts)-1))) {
 			return next, true
 		}
 	}
@@ -82,7 +88,7 @@ func (r *reader) favoured(ts []token, i int) (int, bool) {
 }
 
 var judgements = set(`bad good great terrible awful horrible big huge worst best lousy poor better worse
-		decent amazing excellent total slow fast lazy own former ex failed would-be wannabe recovering aspiring retired future frustrated fake amateur hobby armchair bedroom couch keyboard backseat
+		decent amazing excellent total slow fast lazy own former ex failed would-be wannabe recovering aspiring retired future frustrated fake amateur hobby armchair bedroom couch keyboard backseat acting
 		weekend sunday closet natural`)
 
 // judged reports praise or blame in a phrase: "a terrible driver" is no job.
@@ -94,7 +100,8 @@ func judged(ts []token) bool {
 func (r *reader) number(ts []token, i int) (int, bool) {
 	end := i
 	for end < len(ts) && end-i < 2 && !ts[end].mark {
-		if _, _, ok := r.e.reg.Value(r.want, ts[end].text); !ok {
+		v, _, ok := r.e.reg.Value(r.want, ts[end].text)
+		if !ok || r.want == "age" && len(v) > 2 && v > "120" {
 			break
 		}
 		end++
@@ -145,7 +152,10 @@ func (r *reader) zone(ts []token, i int) (int, bool) {
 func (r *reader) date(ts []token, i int) (int, bool) {
 	for n := min(6, len(ts)-i); n > 0; n-- {
 		v, _, ok := r.e.reg.Value(r.want, r.text(ts, i, i+n))
-		if ok && (strings.HasPrefix(v, "--") || len(v) == 10 && v[4] == '-' && isNumber(v)) {
+		if i+n < len(ts) && isNumber(ts[i+n].text) {
+			continue // the year is out of range
+		}
+		if ok && (strings.HasPrefix(v, "--") || len(v) == 10 && v[4] == '-' && v > "1900" && v <= r.m.SentAt.Format("2006-01-02")) {
 			return i + n, true
 		}
 	}
@@ -154,7 +164,7 @@ func (r *reader) date(ts []token, i int) (int, bool) {
 
 var noAllergens = set(`mornings morning monday mondays nonsense work people bullshit bs commitment
 		exercise drama stupidity meetings paperwork fun idiots mornings change effort responsibility money certain things stuff
-		foods food pretty few the winter small-talk kids children math maths early cardio gym deadlines emails small`)
+		foods food pretty few the winter small-talk kids children math maths early cardio gym deadlines emails small xml json yaml code javascript java php css excel powerpoint teams zoom jira`)
 
 // allergen is a known one, or one or two plain words.
 func (r *reader) allergen(ts []token, i int) (int, bool) {
@@ -162,7 +172,7 @@ func (r *reader) allergen(ts []token, i int) (int, bool) {
 		return end, true
 	}
 	end, ok := r.open(ts, i)
-	return end, ok && end-i <= 3 && !anyIn(ts[i:end], noAllergens)
+	return end, ok && end-i <= 3 && !anyIn(ts[i:end], noAllergens) && !moods[ts[i].text]
 }
 
 var busy = set(`being having doing going seeing knowing thinking getting making working looking living using hearing feeling everything
@@ -202,6 +212,14 @@ func (r *reader) pursued(ts []token, i int) bool {
 	return true
 }
 
+// pastime is what is called a hobby.
+func (r *reader) pastime(ts []token, i int) (int, bool) {
+	if end, ok := r.known(ts, i); ok {
+		return end, true
+	}
+	return r.topic(ts, i)
+}
+
 // sport is a known hobby with a verb of its own ("I play chess").
 func (r *reader) sport(ts []token, i int) (int, bool) {
 	end, ok := r.known(ts, i)
@@ -211,7 +229,7 @@ func (r *reader) sport(ts []token, i int) (int, bool) {
 // leisure is what one likes to do: "hike", "bake bread".
 func (r *reader) leisure(ts []token, i int) (int, bool) {
 	end, ok := r.open(ts, i)
-	return end, ok && end-i <= 2 && r.e.reg.Starts(r.want, r.text(ts, i, end))
+	return end, ok && end-i <= 2 && !anyAmong(ts[i:end], "light up off out away along around") && r.e.reg.Starts(r.want, r.text(ts, i, end))
 }
 
 // study is a field of study.
@@ -244,6 +262,9 @@ func (r *reader) degree(ts []token, i int) (int, bool) {
 		}
 		if degrees[ts[k].text] && k+2 < end && ts[k+1].text == "'s" && !among(ts[k+2].text, "in degree") {
 			return 0, false // "a master's thesis"
+		}
+		if k+1 == end && among(ts[k].text, "degree diploma") && (k == i || articles[ts[k-1].text]) {
+			return 0, false // of what is not said
 		}
 		if degrees[ts[k].text] && (k+1 == end || among(ts[k+1].text, "in degree diploma 's") || k+2 < end && ts[k+1].text == "of" && ts[k+2].capital) {
 			return end, end-i <= 7
@@ -348,7 +369,7 @@ func (r *reader) thing(ts []token, i int) (int, bool) {
 	if among(ts[i].text, "the site time improving getting becoming making") && !capitalised(ts, i+1) {
 		return 0, false
 	}
-	inner, limit := "for in of with on", 8
+	inner, limit := "for in of with on 's", 8
 	if r.want == "dislikes" {
 		inner, limit = "of on in", 5
 	}
@@ -359,7 +380,7 @@ func (r *reader) thing(ts []token, i int) (int, bool) {
 	if end > i && among(ts[end-1].text, inner) {
 		end--
 	}
-	if end == i || end-i > limit || generic[ts[end-1].text] || ts[end-1].text == "'s" {
+	if end == i || end-i > limit || generic[ts[end-1].text] || ts[end-1].text == "'s" || anyAmong(ts[i:end], "like") {
 		return 0, false
 	}
 	if notValues[ts[i].text] || anyIn(ts[i:end], pointers) || r.want == "dislikes" && busy[ts[i].text] {
@@ -378,7 +399,7 @@ func (r *reader) topic(ts []token, i int) (int, bool) {
 	if busy[ts[i].text] || among(ts[i].text, "buying joining reading applying finding taking trying keeping hiding") {
 		return 0, false
 	}
-	if anyIn(ts[i:end], ironies) || isNumber(ts[i].text) || anyIn(ts[i:end], deals) || r.timeHere(ts, i) {
+	if anyIn(ts[i:end], ironies) || moods[ts[i].text] || isNumber(ts[i].text) || anyIn(ts[i:end], deals) || r.timeHere(ts, i) {
 		return 0, false
 	}
 	if _, named := r.nameAt(ts, i); named > 0 || among(ts[i].text, "home noon night work school first mondays") {
@@ -391,6 +412,10 @@ func (r *reader) topic(ts []token, i int) (int, bool) {
 var ironies = set(`sleeping failing failure procrastinating procrastination disappointing losing hiding lying crying complaining
 	overthinking forgetting breaking wasting trouble worrying eating nothing sarcasm bullshit laziness drinking awkwardness disaster chaos
 	naps napping sleep`)
+
+// moods are said of a hobby, a skill or an allergy and are none.
+var moods = set(`bad good worse better terrible awful annoying fine crazy back gone acting killing severe mild seasonal wasted rusty limited
+	many endless varied weird strange diverse growing none clear dead boring expensive dangerous useless private secret irrelevant dull active triggered broken missing sold open late full empty`)
 
 // deals are what a customer is interested in.
 var deals = set(`pricing price prices refund refunds position job role offer quote demo product products service services trial upgrade subscription

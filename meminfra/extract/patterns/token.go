@@ -132,7 +132,7 @@ var plainMarks = strings.NewReplacer("\u2019", "'", "\u2018", "'", "\u02bc", "'"
 // isAbbreviation reports a word whose full stop does not end a sentence.
 func isAbbreviation(w string) bool {
 	w = strings.ToLower(w)
-	if len(w) >= 4 && w[len(w)-3] == '.' {
+	if len(w) >= 4 && w[len(w)-3] == '.' && w[len(w)-2] != '.' {
 		return true // "u.s.", "p.m."
 	}
 	return abbreviations[w]

@@ -29,6 +29,9 @@ func (r *reader) parts(ts []token, list []part, i int) ([]filled, int, bool) {
 			return nil, 0, false
 		}
 		if p.slot == "_" && until < len(ts) {
+			if anyIn(ts[i:until], conjunctions) || anyAmong(ts[i:until], "named called") {
+				return nil, 0, false
+			}
 			end = until
 		}
 		slots = append(slots, filled{p.slot, values})
@@ -110,7 +113,7 @@ var doses = set("mg mcg g ml of tablet tablets pill pills a daily dose low small
 
 // lists are the constraints under which a value may be a list.
 var lists = map[string]bool{"": true, "known": true, "person": true, "allergen": true, "activity": true, "drug": true,
-	"topic": true, "thing": true, "leisure": true, "sport": true, "subject": true, "instrument": true, "owned": true}
+	"topic": true, "thing": true, "leisure": true, "sport": true, "pastime": true, "subject": true, "instrument": true, "owned": true}
 
 // more reads ", B and C" after a first value. A comma alone makes a list only
 // of values that are known, or with "and" before the last.
@@ -204,7 +207,7 @@ func (r *reader) open(ts []token, i int) (int, bool) {
 	if end == i || end-i > maxValueWords || notValues[ts[i].text] || anyIn(ts[i:end], pointers) {
 		return 0, false
 	}
-	return end, true
+	return end, end >= len(ts) || !among(ts[end].text, "you him her them us me it my your his their our") // "annoying you"
 }
 
 // title is a value in quotation marks.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/meminfra/memory-layer/meminfra/extract"
 	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/predicates"
 )
 
 // outcome is what a clause says of its value.
@@ -70,7 +71,7 @@ func (r *reader) outcome(c *clause) (outcome, bool) {
 	if g.tense == pastTense && !g.usedTo && (a == habit && !t.years() || t.brief(r.m.SentAt)) {
 		return outcome{}, false
 	}
-	return r.state(g, t)
+	return r.state(g, t, c.form.predicate.Cardinality == predicates.Single)
 }
 
 // change is the outcome of something that begins or ends.
@@ -112,7 +113,7 @@ func (r *reader) plan(g group, t times) (outcome, bool) {
 }
 
 // state is the outcome of something that lasts.
-func (r *reader) state(g group, t times) (outcome, bool) {
+func (r *reader) state(g group, t times, single bool) (outcome, bool) {
 	switch g.tense {
 	case pastTense:
 		return pastState(g, t)
@@ -132,6 +133,9 @@ func (r *reader) state(g group, t times) (outcome, bool) {
 	}
 	if g.sincePast {
 		return outcome{}, false
+	}
+	if single && !g.progressive && !t.at.IsZero() && g.lemmas[0].lemma != "be" {
+		return outcome{}, false // "I live in Oslo in winter"
 	}
 	o = from(o, t.begin0(r.m.SentAt, g.progressive))
 	if !t.until.IsZero() {

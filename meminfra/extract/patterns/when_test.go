@@ -46,6 +46,14 @@ func TestTimes(t *testing.T) {
 		{"I haven't used Vim since 2019", "-editor_preference=vim", "2019-01-01", "", "2019"},
 		{"I'm flying to Tokyo next month", "+travel_plan=tokyo", "", "2026-07-01", "next month"},
 		{"I live in Oslo until August", "+location=oslo", "", "2026-09-01", ""},
+		{"I'm flying to New York with my wife next month", "+travel_plan=new york city", "", "2026-07-01", "next month"},
+		{"I worked at Nokia between 2010 and 2014", "+employer=nokia", "2010-01-01", "2015-01-01", "2010 to 2014"},
+		{"Since 2021 I live in Graz", "+location=graz", "2021-01-01", "", "2021"},
+		{"I used MySQL from 2015 to 2018", "+database_preference=mysql", "2015-01-01", "2019-01-01", "2015 to 2018"},
+		{"I used MySQL yesterday", "", "", "", ""},
+		{"I took amoxicillin for a week", "", "", "", ""},
+		{"I live in Oslo in winter", "", "", "", ""},
+		{"I'm turning 30 in August", "+age=30", "2026-08-01", "", "August"},
 		{"I was born on 3 May 1985", "+birthday=1985-05-03", "", "", ""},
 	}
 	e := extractor(t)
@@ -113,6 +121,35 @@ func TestCandidate(t *testing.T) {
 	}
 	if q := out.Candidates[1].Quote; q != "Well, I live in Oslo and work at Acme as a data engineer" {
 		t.Errorf("a clause without its own subject quotes %q", q)
+	}
+}
+
+// TestSpans: a value runs to its end and no further, and the quote with it.
+func TestSpans(t *testing.T) {
+	tests := []struct{ text, predicate, value, quote string }{
+		{"My favourite drink is coffee with milk and I hate tea", "favourite", "drink: coffee with milk", "My favourite drink is coffee with milk"},
+		{"My favourite book is Pride and Prejudice.", "favourite", "book: Pride and Prejudice", "My favourite book is Pride and Prejudice"},
+		{"I live in New York with my wife", "location", "New York City", "I live in New York with my wife"},
+		{"I live in Oslo, Bob", "location", "Oslo", "I live in Oslo"},
+		{"I live in Portland, Oregon, near the river", "location", "Portland, Oregon", "I live in Portland, Oregon"},
+		{"I work at Acme as an engineer since 2019", "employer", "Acme", "I work at Acme as an engineer since 2019"},
+		{"My goal is to run a marathon before I turn 40", "goal", "run a marathon", "My goal is to run a marathon before I turn 40"},
+		{"Since 2021 I live in Graz", "location", "Graz", "Since 2021 I live in Graz"},
+		{"I worked at Nokia between 2010 and 2014", "employer", "Nokia", "I worked at Nokia between 2010 and 2014"},
+		{"I can't stand pineapple on pizza", "dislikes", "pineapple on pizza", "I can't stand pineapple on pizza"},
+	}
+	e := extractor(t)
+	for _, tt := range tests {
+		out, err := e.Extract(context.Background(), say("user", tt.text, sent, 0))
+		if err != nil || len(out.Candidates) == 0 {
+			t.Errorf("%q: %d candidates, error %v", tt.text, len(out.Candidates), err)
+			continue
+		}
+		c := out.Candidates[0]
+		checkQuote(t, tt.text, c)
+		if c.Predicate != tt.predicate || c.Value != tt.value || c.Quote != tt.quote {
+			t.Errorf("%q: %s %q from %q", tt.text, c.Predicate, c.Value, c.Quote)
+		}
 	}
 }
 

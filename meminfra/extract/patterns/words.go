@@ -13,7 +13,7 @@ var notValues = set(`no it this that these those them him her me us you somethin
 	everyone here there what how why when where who whatever whether to not so such one ones mine yours his hers my your his our their its
 	i we he she they myself yourself himself herself some any many much lots lot a-lot all both each either being doing having
 	too very really more most less another other same both always never because if and or just like about out up down off
-	away back later ok okay sure ready sorry still again done gone`)
+	away back later ok okay sure ready sorry still again done gone called named`)
 
 // commonWords are lower-case words that follow "live in", "work at", "call me"
 // and name no place, company or person.
