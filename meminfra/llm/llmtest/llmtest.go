@@ -63,6 +63,9 @@ func Redirect(to string) Step {
 // Hang never answers; it ends when the client goes or the server is closed.
 func Hang() Step { return Step{hang: true} }
 
+// Hangs reports a step that never answers, which the client must end.
+func (s Step) Hangs() bool { return s.hang }
+
 // Reset breaks the connection without an answer.
 func Reset() Step { return Step{reset: true} }
 

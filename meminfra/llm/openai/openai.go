@@ -157,6 +157,7 @@ func (d dialect) request(model string, req llm.Request) sdk.ChatCompletionReques
 	if d.completionTokens {
 		out.MaxCompletionTokens = req.MaxTokens
 	} else {
+		//lint:ignore SA1019 what most servers know; those that want the other say so
 		out.MaxTokens = req.MaxTokens
 	}
 	switch {

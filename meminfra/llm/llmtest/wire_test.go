@@ -1,4 +1,4 @@
-package model_test
+package llmtest_test
 
 import (
 	"context"
@@ -6,19 +6,26 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meminfra/memory-layer/meminfra/extract"
 	"github.com/meminfra/memory-layer/meminfra/extract/model"
 	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/llm/anthropic"
 	"github.com/meminfra/memory-layer/meminfra/llm/llmtest"
 	"github.com/meminfra/memory-layer/meminfra/llm/openai"
+	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/predicates"
 )
+
+const good = `{"memories":[{"kind":"preference","text":"The user keeps bees.","subject_type":"speaker","predicate":"hobby",
+	"value":"beekeeping","message":"m1","quote":"I keep bees."}]}`
+
+var bees = extract.Input{Target: []extract.Message{{Speaks: memory.UserSubject,
+	Episode: memory.Episode{ID: "e1", Role: memory.RoleUser, Content: "I keep bees."}}}}
 
 // TestOverTheWire runs the extractor over both real SDKs against servers that do
 // all that servers do wrong. Each outcome is a memory, a failure, or an explicit
 // nothing; never nothing for a reply that could not be read.
 func TestOverTheWire(t *testing.T) {
-	good := reply(p("I keep bees.", "predicate", "hobby", "value", "beekeeping"))
 	again := func(s llmtest.Step) []llmtest.Step { return []llmtest.Step{s} } // the last step repeats
 	tests := []struct {
 		name  string
@@ -31,7 +38,7 @@ func TestOverTheWire(t *testing.T) {
 		{"fenced", again(llmtest.Words("```json\n" + good + "\n```")), 1, 1, ""},
 		{"chatty", again(llmtest.Words("Gladly! " + good + " Anything else?")), 1, 1, ""},
 		{"reasoning", again(llmtest.Words("<think>{\"memories\":[]} or not?</think>" + good)), 1, 1, ""},
-		{"nothing to remember", again(llmtest.Reply(reply())), 1, 0, ""},
+		{"nothing to remember", again(llmtest.Reply(`{"memories":[]}`)), 1, 0, ""},
 		{"truncated", again(llmtest.Truncated(good[:50])), 3, 0, "cut off at the limit"},
 		{"truncated, then whole", []llmtest.Step{llmtest.Truncated(good[:50]), llmtest.Reply(good)}, 2, 1, ""},
 		{"wrong envelope", again(llmtest.Reply(`{"facts":[]}`)), 3, 0, "no member"},
@@ -52,7 +59,7 @@ func TestOverTheWire(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				out, err := e.Extract(t.Context(), input("user", "I keep bees."))
+				out, err := e.Extract(t.Context(), bees)
 				if len(out.Candidates) != tt.kept || (err != nil) != (tt.fault != "") || err != nil && !strings.Contains(err.Error(), tt.fault) {
 					t.Errorf("%d candidates, error %v, want %q", len(out.Candidates), err, tt.fault)
 				}
