@@ -159,7 +159,7 @@ func (a *addition) dryRun(ctx context.Context) error {
 
 // leaseTime is how long an Add has its episodes to itself before another may
 // take over their extraction.
-const leaseTime = 2 * time.Minute
+const leaseTime = 10 * time.Minute
 
 // storeEpisodes is the first commit: the messages that are new, in order.
 func (a *addition) storeEpisodes(ctx context.Context, tx storage.Tx) error {

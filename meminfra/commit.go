@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/meminfra/memory-layer/meminfra/extract"
 	"github.com/meminfra/memory-layer/meminfra/ledger"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/storage"
@@ -25,6 +26,7 @@ func (a *addition) commit(ctx context.Context, tx storage.Tx, found proposal) er
 		extractor: a.extractor.ID(), found: found, newID: a.newID}
 	a.result.Actions, a.result.Rejections = a.result.Actions[:0], a.result.Rejections[:0]
 	claims := a.check(found.Output, waiting)
+	a.passOn(found.Rejections)
 	if err := a.decide(ctx, tx, w, claims); err != nil {
 		return err
 	}
@@ -37,6 +39,14 @@ func (a *addition) commit(ctx context.Context, tx storage.Tx, found proposal) er
 	}
 	a.unembedded = w.unembedded
 	return a.remember(ctx, tx)
+}
+
+// passOn adds the extractor's own rejections to the result.
+func (a *addition) passOn(list []extract.Rejection) {
+	for _, r := range list {
+		a.result.Rejections = append(a.result.Rejections, Rejection{EpisodeID: r.EpisodeID, MessageID: r.MessageID,
+			Predicate: r.Predicate, Reason: r.Reason})
+	}
 }
 
 // waiting returns the target episodes that no other call has settled meanwhile.

@@ -56,7 +56,7 @@ func (a *app) demo(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.withTarget(ctx, t, true, func(ml *meminfra.MemoryLayer, store storage.Store) error {
+	return a.withTarget(ctx, t, true, a.builtin(), func(ml *meminfra.MemoryLayer, store storage.Store) error {
 		if err := a.demoAdd(ctx, ml, user); err != nil {
 			return err
 		}

@@ -37,7 +37,7 @@ func (a *app) initStore(cmd *cobra.Command, _ []string) error {
 	if _, err := m.Up(cmd.Context(), schema.url); err != nil {
 		return err
 	}
-	return a.withTarget(cmd.Context(), t, true, func(_ *meminfra.MemoryLayer, store storage.Store) error {
+	return a.withTarget(cmd.Context(), t, true, a.builtin(), func(_ *meminfra.MemoryLayer, store storage.Store) error {
 		_, head := m.Head()
 		found := "made a new database"
 		switch {

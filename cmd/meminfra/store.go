@@ -143,16 +143,23 @@ func (a *app) withMemory(ctx context.Context, create bool, fn func(*meminfra.Mem
 	if err != nil {
 		return err
 	}
-	return a.withTarget(ctx, t, create, func(ml *meminfra.MemoryLayer, _ storage.Store) error { return fn(ml) })
+	opts, err := a.layerOptions(ctx, nil)
+	if err != nil {
+		return err
+	}
+	return a.withTarget(ctx, t, create, opts, func(ml *meminfra.MemoryLayer, _ storage.Store) error { return fn(ml) })
 }
 
-func (a *app) withTarget(ctx context.Context, t target, create bool, fn func(*meminfra.MemoryLayer, storage.Store) error) (err error) {
+// builtin are the options without any model, whatever the environment says.
+func (a *app) builtin() *meminfra.Options { return &meminfra.Options{Now: a.now} }
+
+func (a *app) withTarget(ctx context.Context, t target, create bool, opts *meminfra.Options, fn func(*meminfra.MemoryLayer, storage.Store) error) (err error) {
 	store, err := a.openStore(ctx, t, create)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	ml, err := meminfra.New(store, &meminfra.Options{Now: a.now})
+	ml, err := meminfra.New(store, opts)
 	if err != nil {
 		return err
 	}

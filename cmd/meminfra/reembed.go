@@ -1,0 +1,54 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+
+	"github.com/meminfra/memory-layer/meminfra"
+	"github.com/meminfra/memory-layer/meminfra/memory"
+)
+
+func (a *app) reembedCommand() *cobra.Command {
+	var (
+		req    meminfra.ReembedRequest
+		asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use:   "reembed --user U [--json]",
+		Short: "Make the vectors that are missing, after a change of model",
+		Long: "Makes the vectors of the present embedding model for everything that has none. It can\n" +
+			"be stopped at any time; the next run goes on.",
+		Example: "  EMBEDDING_PROVIDER=openai_compatible EMBEDDING_BASE_URL=http://127.0.0.1:8765/v1 meminfra reembed --user ada",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if memory.IsBlank(req.UserID) {
+				return meminfra.ErrNoUser
+			}
+			return a.withMemory(cmd.Context(), false, func(ml *meminfra.MemoryLayer) error {
+				if a.progress {
+					bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(a.stderr),
+						progressbar.OptionSetDescription("embedding"), progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
+					defer func() { _ = bar.Clear() }()
+					req.Progress = func(done, total int) {
+						bar.ChangeMax(total)
+						_ = bar.Set(done)
+					}
+				}
+				res, err := ml.Curate().Reembed(cmd.Context(), req)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return a.printJSON(res)
+				}
+				fmt.Fprintf(a.stdout, "%s without a vector of %s, %d made\n", count(res.Texts, "text"), res.Model, res.Embedded)
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&req.UserID, "user", "", "whose memory (required)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was done as JSON")
+	return cmd
+}
