@@ -53,6 +53,18 @@ extract-report: ## Report precision and recall of the built-in extractor
 bench: ## Run all benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
+.PHONY: bench-index
+bench-index: ## Measure the index beside other libraries (LOCOMO_DATA=... for evidence recall)
+	index/bench/run.sh
+
+.PHONY: test-index-big
+test-index-big: ## Prove recall at 100,000 vectors
+	INDEX_BIG=1 $(GO) test -run TestRecall -timeout 30m -v ./index/exact ./index/hnsw
+
+.PHONY: soak-index
+soak-index: ## Ten minutes of everything at once on the index
+	INDEX_SOAK=10m $(GO) test -run TestSoak -timeout 20m -v ./index
+
 .PHONY: demo
 demo: ## Run the demo
 	$(GO) run ./cmd/meminfra demo

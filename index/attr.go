@@ -76,6 +76,14 @@ type Attr struct {
 	SessionID      string
 	MessageID      string
 
+	// Source is the episode that an item was made from, "" for episodes and for
+	// items of unknown source.
+	Source string
+	// Marks and Length describe the text: what it looks like, in bits that whoever
+	// fills the index gives a meaning, and its bytes.
+	Marks  uint8
+	Length int32
+
 	Importance float64
 	Confidence float64
 	Metadata   map[string]any // JSON values; read only
@@ -88,7 +96,7 @@ func (a *Attr) bytes() int64 {
 	n := int(unsafe.Sizeof(*a)) + keyEntry + len(a.States)*int(unsafe.Sizeof(State{}))
 	for _, s := range []string{
 		a.ID, a.Kind, a.Visibility, a.UserID, a.TeamID, a.AgentID, a.SubjectType, a.SubjectName,
-		a.Predicate, a.Value, a.ValueID, a.FactKey, a.Role, a.Speaker, a.ConversationID, a.SessionID, a.MessageID,
+		a.Predicate, a.Value, a.ValueID, a.FactKey, a.Role, a.Speaker, a.ConversationID, a.SessionID, a.MessageID, a.Source,
 	} {
 		n += len(s)
 	}

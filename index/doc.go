@@ -11,8 +11,10 @@
 // all statistics (document frequencies and lengths included) are those of an
 // index that holds the admitted rows only.
 //
-// The engines are below this folder and import it: exact (vectors), bm25
-// (words). The suites that prove an engine are in indextest.
+// The engines are below this folder and import it: bm25 for words, exact for
+// vectors, hnsw for vectors where there are very many. The suites that prove an
+// engine are in indextest; bench, a module of its own, sets them beside other
+// libraries.
 //
 // Source: design sections 6 and 7.
 package index

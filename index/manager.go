@@ -41,6 +41,12 @@ func (e *BehindError) Error() string {
 // Manager keeps the indexes of many partitions under one byte budget and loads
 // what is missing or stale. It starts no goroutine. All methods are safe for
 // concurrent use.
+//
+// Whoever asks for a newer change number than there is loads it, on their own
+// time; others who need it wait for that one load. Those who ask for what is
+// there get it at once, and go on reading the old rows until the new ones are
+// in: a load reads SQL without any lock on the index, all rows are built beside
+// the old ones, and a delta holds readers up only while its rows are put in.
 type Manager struct {
 	load    LoadFunc
 	engines Engines
@@ -257,4 +263,32 @@ func (m *Manager) Loaded() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// Status is one index in memory.
+type Status struct {
+	Partition string
+	Stats
+	// Loading is whether newer rows are under way.
+	Loading bool
+}
+
+// Status describes the indexes in memory, by name of the partition. An index is
+// current if its Watermark is the partition's change number in SQL.
+func (m *Manager) Status() []Status {
+	m.mu.Lock()
+	var list []Status
+	var parts []*Partition
+	for name, el := range m.entries {
+		if e := el.Value.(*entry); e.loaded {
+			list = append(list, Status{Partition: name, Loading: e.flight != nil})
+			parts = append(parts, e.p)
+		}
+	}
+	m.mu.Unlock()
+	for i, p := range parts { // a partition that is being written to must not hold up the others
+		list[i].Stats = p.Stats()
+	}
+	slices.SortFunc(list, func(a, b Status) int { return cmp.Compare(a.Partition, b.Partition) })
+	return list
 }

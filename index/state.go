@@ -30,6 +30,8 @@ type state struct {
 	words   WordEngine
 	vectors VectorEngine // nil until the dimension is known
 
+	admissions admissions
+
 	interned   map[string]string
 	attrBytes  int64
 	badVectors int
@@ -55,6 +57,7 @@ func (s *state) apply(d *Delta) error {
 	if err := s.check(d); err != nil {
 		return err
 	}
+	s.admissions.forget()
 	s.openVectors(d)
 	for _, k := range d.Deleted {
 		s.delete(k)
@@ -228,7 +231,7 @@ func (s *state) holey() bool {
 }
 
 func (s *state) bytes() int64 {
-	n := s.attrBytes + int64(8*cap(s.attrs)) + s.live.bytes() + s.words.Bytes()
+	n := s.attrBytes + int64(8*cap(s.attrs)) + s.live.bytes() + s.words.Bytes() + s.admissions.bytes()
 	if s.vectors != nil {
 		n += s.vectors.Bytes()
 	}

@@ -16,12 +16,15 @@ const module = "github.com/meminfra/memory-layer/"
 // packages of lower layers, and of its own where noted in peers.
 var layers = [][]string{
 	{"meminfra/memory", "predicates", "fusion", "index"},
-	{"eval/locomo", "eval/metrics", "index/exact", "index/bm25", "index/indextest", "intent", "meminfra/llm", "meminfra/storage", "meminfra/extract"},
+	{"index/internal/kernel"},
+	{"index/internal/block"},
+	{"eval/locomo", "eval/metrics", "index/exact", "index/hnsw", "index/bm25", "index/indextest", "intent",
+		"meminfra/llm", "meminfra/storage", "meminfra/extract"},
 	{"meminfra/llm/hashed", "meminfra/extract/patterns", "migrate", "meminfra/storage/storagetest",
-		"meminfra/memtest", "meminfra/reconcile", "meminfra/ledger", "meminfra/access",
+		"meminfra/memtest", "meminfra/reconcile", "meminfra/ledger",
 		"meminfra/llm/schema", "meminfra/llm/internal/wire", "meminfra/llm/replay", "meminfra/llm/llmtest"},
 	{"migrate/sqlite", "migrate/postgres", "meminfra/retrieve", "meminfra/memtest/pgtest",
-		"meminfra/llm/openai", "meminfra/llm/anthropic", "meminfra/extract/model"},
+		"meminfra/llm/openai", "meminfra/llm/anthropic", "meminfra/extract/model", "meminfra/answer"},
 	{"meminfra/llm/provider", "meminfra/storage/sqlite", "meminfra/storage/postgres", "meminfra"},
 	{"eval"},
 	{"eval/tune", "eval/suite"},

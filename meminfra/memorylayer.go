@@ -10,7 +10,7 @@ import (
 
 	"github.com/meminfra/memory-layer/index"
 	"github.com/meminfra/memory-layer/index/bm25"
-	"github.com/meminfra/memory-layer/index/exact"
+	"github.com/meminfra/memory-layer/index/hnsw"
 	"github.com/meminfra/memory-layer/meminfra/extract"
 	"github.com/meminfra/memory-layer/meminfra/extract/patterns"
 	"github.com/meminfra/memory-layer/meminfra/llm"
@@ -126,7 +126,7 @@ func (m *MemoryLayer) configure(o Options) (err error) {
 func engines() index.Engines {
 	return index.Engines{
 		Words:   func(rows int) index.WordEngine { return bm25.New(nil, rows) },
-		Vectors: func(dim, rows int) index.VectorEngine { return exact.New(dim, rows) },
+		Vectors: func(dim, rows int) index.VectorEngine { return hnsw.New(dim, rows, nil) },
 	}
 }
 

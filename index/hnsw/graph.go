@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/meminfra/memory-layer/index"
 	"github.com/meminfra/memory-layer/index/internal/block"
 	"github.com/meminfra/memory-layer/index/internal/kernel"
 )
@@ -20,6 +21,9 @@ const (
 // graph is a hierarchical navigable small world over the codes of a block. Its
 // nodes are slots; those from linked on are not in it yet.
 //
+// Of equal vectors only the first is a node, and leads to the others: so many
+// nodes at one point would have links to each other only.
+//
 // Mu guards all of it: searches read, and a batch that is ready is written in at
 // once. What the graph looks like depends on the vectors, their order and the
 // seed alone.
@@ -32,8 +36,9 @@ type graph struct {
 	towers []int32 // the same for the upper levels, level 1 first
 	tower  []int32 // slot -> where its upper levels start in towers
 	level  []uint8
+	twin   []int32 // slot -> the next one with the same vector, None for no more
 	entry  int32
-	top    int // level of entry
+	top    int // level of entry, -1 without one
 	linked int
 }
 
@@ -42,15 +47,17 @@ func newGraph(b *block.Block, seed uint64) *graph {
 	return &graph{
 		block:  b,
 		seed:   seed,
+		top:    -1,
 		base:   make([]int32, 0, n*(1+baseLinks)),
 		tower:  make([]int32, 0, n),
 		level:  make([]uint8, 0, n),
+		twin:   make([]int32, 0, n),
 		towers: make([]int32, 0, n*(1+upLinks)/upLinks),
 	}
 }
 
 func (g *graph) bytes() int64 {
-	return 4*int64(cap(g.base)+cap(g.towers)+cap(g.tower)) + int64(cap(g.level))
+	return 4*int64(cap(g.base)+cap(g.towers)+cap(g.tower)+cap(g.twin)) + int64(cap(g.level))
 }
 
 // most is how many links a node has on a level at most.
@@ -101,10 +108,11 @@ type walker struct {
 	ids   []int32
 	dots  []int32
 
-	mates  []key   // see linker
-	chosen []int32 // see choose
-	unit   []float32
+	mates  []key     // see linker
+	chosen []int32   // see choose
+	unit   []float32 // see search
 	codes  []int8
+	top    index.Top
 }
 
 var walkers = sync.Pool{New: func() any { return new(walker) }}
@@ -175,13 +183,13 @@ func (w *walker) offer(k key) {
 	} else {
 		w.best = w.best[:n+1]
 	}
-	i, j := 0, n
-	for i < j {
-		if h := int(uint(i+j) >> 1); w.best[h] > k {
-			i = h + 1
-		} else {
-			j = h
+	i := 0
+	for left := n; left > 0; { // binary search, written so that no branch depends on the data
+		half := (left + 1) / 2
+		if w.best[i+half-1] > k {
+			i += half
 		}
+		left -= half
 	}
 	copy(w.best[i+1:], w.best[i:n])
 	w.best[i] = k
@@ -218,27 +226,41 @@ func (w *walker) spread(g *graph, from int32, level int) {
 		for i := range w.ids {
 			w.offer(w.key(g, i))
 		}
-		for w.next < len(w.best) && w.best[w.next]&explored != 0 {
-			w.next++
+		w.ids = w.ids[:0]
+		for range width {
+			for w.next < len(w.best) && w.best[w.next]&explored != 0 {
+				w.next++
+			}
+			if w.next == len(w.best) {
+				break
+			}
+			at := &w.best[w.next]
+			*at |= explored
+			w.meet(g.links(at.slot(), level))
 		}
-		if w.next == len(w.best) {
+		if len(w.ids) == 0 && w.next == len(w.best) {
 			return
 		}
-		at := &w.best[w.next]
-		*at |= explored
-		w.unseen(g.links(at.slot(), level))
 	}
 }
 
-// unseen puts the nodes that were not met before in w.ids.
-func (w *walker) unseen(links []int32) {
-	w.ids = w.ids[:0]
+// width is how many nodes are explored in one step: their neighbours come from
+// memory together. More would look at too many that better ones rule out.
+const width = 3
+
+// meet adds the nodes that were not met before to w.ids.
+func (w *walker) meet(links []int32) {
+	n := len(w.ids)
+	w.ids = slices.Grow(w.ids, len(links))[:n+len(links)]
 	for _, id := range links {
-		if bit := uint64(1) << (id & 63); w.seen[id>>6]&bit == 0 {
-			w.seen[id>>6] |= bit
-			w.ids = append(w.ids, id)
+		word, bit := &w.seen[id>>6], uint64(1)<<(id&63)
+		w.ids[n] = id
+		if *word&bit == 0 {
+			n++
 		}
+		*word |= bit
 	}
+	w.ids = w.ids[:n]
 }
 
 // choose picks up to n neighbours for a node of the given scale out of
@@ -246,6 +268,7 @@ func (w *walker) unseen(links []int32) {
 // neighbour picked before, so that links point in all directions.
 func (w *walker) choose(g *graph, candidates []key, scale float32, n int) []int32 {
 	const few = 4 // most candidates fail against the first neighbours
+	w.dots = slices.Grow(w.dots[:0], few)[:few]
 	w.chosen = w.chosen[:0]
 	for _, c := range candidates {
 		if len(w.chosen) == n {
@@ -256,10 +279,9 @@ func (w *walker) choose(g *graph, candidates []key, scale float32, n int) []int3
 		good := true
 		for rest := w.chosen; good && len(rest) > 0; rest = rest[min(few, len(rest)):] {
 			part := rest[:min(few, len(rest))]
-			var dots [few]int32
-			kernel.Bytes(query, g.block.Codes(), part, dots[:])
+			kernel.Bytes(query, g.block.Codes(), part, w.dots)
 			for i, other := range part {
-				good = good && float32(dots[i])*g.block.Scale(other) <= limit
+				good = good && float32(w.dots[i])*g.block.Scale(other) <= limit
 			}
 		}
 		if good {

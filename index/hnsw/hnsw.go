@@ -27,7 +27,6 @@ import (
 
 	"github.com/meminfra/memory-layer/index"
 	"github.com/meminfra/memory-layer/index/internal/block"
-	"github.com/meminfra/memory-layer/index/internal/kernel"
 )
 
 // Options of an index. Nil and the zero value are the defaults.
@@ -50,6 +49,7 @@ type Index struct {
 	block   *block.Block
 	opts    Options
 	scratch []float32 // of Set
+	fixed   int       // effort, 0 for what suits the size
 
 	building sync.Mutex
 	linker   *linker // nil while the graph would not pay
@@ -154,7 +154,7 @@ func (x *Index) Search(vec []float32, admitted *index.Bitmap, k int) ([]index.Hi
 		return x.block.Search(vec, admitted, k)
 	}
 	if k < x.block.Len()/8 && x.linker.ready() {
-		hits, err := x.linker.search(vec, k)
+		hits, err := x.linker.search(vec, k, x.effort(k))
 		if err != nil || len(hits) == min(max(k, 0), x.block.Len()) {
 			return hits, err
 		}
@@ -181,12 +181,12 @@ const tail = 1024
 func (l *linker) ready() bool {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	return l.linked > 0 && l.block.Slots()-l.linked <= tail
+	return l.top >= 0 && l.block.Slots()-l.linked <= tail
 }
 
 // search finds the best k rows through the graph; fewer, if it does not lead
 // to so many.
-func (l *linker) search(vec []float32, k int) ([]index.Hit, error) {
+func (l *linker) search(vec []float32, k, effort int) ([]index.Hit, error) {
 	w := walkers.Get().(*walker)
 	defer walkers.Put(w)
 	var err error
@@ -198,18 +198,27 @@ func (l *linker) search(vec []float32, k int) ([]index.Hit, error) {
 	defer l.mu.RUnlock()
 	w.query = w.codes
 	at := w.descend(l.graph, 0)
-	w.reset(l.graph, l.effort(k))
+	w.reset(l.graph, effort)
 	w.spread(l.graph, at, 0)
 	l.addTail(w)
 	return l.confirm(w, k), nil
 }
 
-// effort is how many nodes a search keeps in view so that recall@10 is 0.99.
-func (l *linker) effort(k int) int {
-	return max(Effort, k+k/4)
+// effort is how many nodes a search keeps in view. Measured on clustered data,
+// 16 give a recall@10 of 0.99 at 10,000 vectors and 100 at 100,000; this is half as
+// much again, and more for few vectors, where it costs little.
+func (x *Index) effort(k int) int {
+	if x.fixed > 0 {
+		return max(x.fixed, k)
+	}
+	const few, base, many, growth = 32, 24, 10_000, 0.8
+	n := few
+	live, slots := float64(x.block.Len()), float64(x.block.Slots())
+	if slots >= many {
+		n = int(base * math.Pow(slots/many, growth))
+	}
+	return int(float64(max(n, k+k/4)) * slots / live) // the dead take room too
 }
-
-var Effort = 20
 
 // addTail offers the vectors that are not in the graph.
 func (l *linker) addTail(w *walker) {
@@ -223,20 +232,46 @@ func (l *linker) addTail(w *walker) {
 	}
 }
 
-// confirm scores the vectors of the best live nodes. Codes may misjudge which
-// k of them are best, but not by far.
+// confirm scores the vectors of the best nodes. Codes may misjudge which k of
+// them are best, but not by far.
 func (l *linker) confirm(w *walker, k int) []index.Hit {
-	var top index.Top
-	top.Reset(k)
-	left := 2*k + 10
+	w.top.Reset(k)
+	left := k + k/4 + 4
 	for _, key := range w.best {
-		slot := key.slot()
-		if row := l.block.Row(slot); row != block.None && left > 0 {
-			top.Push(int(row), l.block.Score(w.unit, slot))
+		if left == 0 {
+			break
+		}
+		if l.push(w, key.slot()) {
 			left--
 		}
 	}
-	return top.Hits()
+	return w.top.Hits()
 }
 
-var _ = kernel.Fast
+// push offers the rows at a node and reports whether there are any.
+func (l *linker) push(w *walker, slot int32) (found bool) {
+	var score float64
+	for ; slot != block.None; slot = l.next(slot) {
+		row := l.block.Row(slot)
+		if row == block.None {
+			continue
+		}
+		if !found {
+			found, score = true, l.block.Score(w.unit, slot)
+		}
+		w.top.Push(int(row), score)
+	}
+	return found
+}
+
+// next returns the slot with the same vector that comes after.
+func (l *linker) next(slot int32) int32 {
+	if int(slot) >= l.linked {
+		return block.None
+	}
+	return l.twin[slot]
+}
+
+// SetEffort fixes how many nodes a search keeps in view, 0 for what suits the
+// size. For measuring; not beside searches.
+func (x *Index) SetEffort(n int) { x.fixed = n }

@@ -26,6 +26,7 @@ type linker struct {
 type plan struct {
 	level int
 	links [][]int32
+	twin  int32 // a slot before with the same vector, None for no such
 }
 
 // work plans up to n nodes with so many workers, and links each batch that is
@@ -81,7 +82,7 @@ func (l *linker) plan(n, workers int) {
 // planOne finds the neighbours of a slot on each of its levels. A dead slot
 // gets none.
 func (l *linker) planOne(w *walker, slot int32) plan {
-	p := plan{level: l.levelOf(slot)}
+	p := plan{level: l.levelOf(slot), twin: block.None}
 	p.links = make([][]int32, p.level+1)
 	if l.block.Row(slot) == block.None {
 		return p
@@ -89,7 +90,7 @@ func (l *linker) planOne(w *walker, slot int32) plan {
 	w.query = l.block.Code(slot)
 	l.findMates(w, slot)
 	at := int32(block.None)
-	if l.linked > 0 && l.top >= 0 {
+	if l.top >= 0 {
 		at = w.descend(l.graph, p.level)
 	}
 	for level := p.level; level >= 0; level-- {
@@ -104,10 +105,26 @@ func (l *linker) planOne(w *walker, slot int32) plan {
 			}
 		}
 		alive := slices.DeleteFunc(w.best, func(k key) bool { return l.block.Row(k.slot()) == block.None })
+		if level == 0 {
+			p.twin = l.twinOf(slot, alive)
+		}
 		p.links[level] = w.choose(l.graph, alive, l.block.Scale(slot), upLinks)
 	}
 	w.query = nil
 	return p
+}
+
+// twinOf returns a candidate with the vector of slot, None for no such.
+func (l *linker) twinOf(slot int32, candidates []key) int32 {
+	for _, k := range candidates {
+		if l.block.Holds(k.slot(), l.block.Vector(slot)) {
+			return k.slot()
+		}
+		if k.score() < 0.999*candidates[0].score() { // codes blur, but not so much
+			break
+		}
+	}
+	return block.None
 }
 
 // findMates scores the live nodes of the batch that come before slot.
@@ -132,6 +149,7 @@ type arrow struct {
 
 // link writes the planned batch into the graph.
 func (l *linker) link(workers int) {
+	l.unite()
 	arrows := l.arrows()
 	starts := []int{0} // where the arrows of each node and level begin
 	for i := 1; i <= len(arrows); i++ {
@@ -154,6 +172,32 @@ func (l *linker) link(workers int) {
 		set(l.list(a.from, a.level), list)
 	}
 	l.plans = l.plans[:0]
+}
+
+// unite makes the first of equal vectors stand for all: nodes link to it, and
+// only it links to others.
+func (l *linker) unite() {
+	first := func(slot int32) int32 {
+		for int(slot) >= l.linked && l.plans[int(slot)-l.linked].twin != block.None {
+			slot = l.plans[int(slot)-l.linked].twin
+		}
+		return slot
+	}
+	for i := range l.plans {
+		p := &l.plans[i]
+		if p.twin != block.None {
+			*p = plan{links: [][]int32{nil}, twin: first(p.twin)}
+		}
+		for level, links := range p.links {
+			kept := links[:0]
+			for _, to := range links {
+				if f := first(to); f == to || (level == 0 && !slices.Contains(links, f)) {
+					kept = append(kept, f)
+				}
+			}
+			p.links[level] = kept
+		}
+	}
 }
 
 // arrows lists the links back of the batch, grouped by node and level.
@@ -206,11 +250,16 @@ func (l *linker) present(slot int32, level int) []int32 {
 func (g *graph) add(slot int32, p plan) {
 	g.linked++
 	g.level = append(g.level, uint8(p.level))
+	g.twin = append(g.twin, block.None)
 	g.tower = append(g.tower, int32(len(g.towers)))
 	g.base = append(g.base, make([]int32, 1+baseLinks)...)
 	g.towers = append(g.towers, make([]int32, p.level*(1+upLinks))...)
 	for level, links := range p.links {
 		set(g.list(slot, level), links)
+	}
+	if p.twin != block.None {
+		g.twin[slot], g.twin[p.twin] = g.twin[p.twin], slot
+		return
 	}
 	if p.level > g.top && g.block.Row(slot) != block.None {
 		g.entry, g.top = slot, p.level

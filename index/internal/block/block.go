@@ -50,8 +50,10 @@ func New(dim, rows int) *Block {
 // Dim is the length of all vectors.
 func (b *Block) Dim() int { return b.dim }
 
-// Len is the number of live vectors, Slots that of all.
-func (b *Block) Len() int   { return b.live }
+// Len is the number of live vectors.
+func (b *Block) Len() int { return b.live }
+
+// Slots is the number of slots, dead ones included.
 func (b *Block) Slots() int { return len(b.rows) }
 
 // Coded reports whether vectors have codes; very long ones do not.
@@ -84,14 +86,17 @@ func (b *Block) Vector(slot int32) []float32 {
 	return b.floats[i : i+b.length : i+b.length]
 }
 
-// Code returns the codes of a slot, Scale what they are multiples of, Codes those
-// of all slots.
+// Code returns the codes of a slot.
 func (b *Block) Code(slot int32) []int8 {
 	i := int(slot) * b.length
 	return b.codes[i : i+b.length : i+b.length]
 }
+
+// Scale returns what the codes of a slot are multiples of.
 func (b *Block) Scale(slot int32) float32 { return b.scale[slot] }
-func (b *Block) Codes() []int8            { return b.codes }
+
+// Codes returns the codes of all slots, one after the other.
+func (b *Block) Codes() []int8 { return b.codes }
 
 // Unit writes vec into dst, which may be too short, as the block would keep it:
 // scaled to length 1 and padded. Errors: *index.DimensionError,
@@ -211,34 +216,39 @@ func (b *Block) truncate(n int) {
 // encode computes codes, scale and slack of a slot.
 func (b *Block) encode(slot int32) {
 	if b.Coded() {
-		scale, slack := quantise(b.Code(slot), b.Vector(slot), kernel.MaxCode)
-		b.scale[slot], b.slack[slot] = scale, roundUp(slack)
+		code, unit := b.Code(slot), b.Vector(slot)
+		b.scale[slot] = quantise(code, unit, kernel.MaxCode)
+		b.slack[slot] = roundUp(residue(code, unit, b.scale[slot]))
 	}
 }
 
-// quantise writes unit as multiples, of at most the given size, of scale, and
-// returns the length of what that leaves out.
-func quantise[T int8 | int16](codes []T, unit []float32, most int) (scale float32, slack float64) {
-	var peak float32
+// quantise writes unit as multiples, of at most the given size, of a scale.
+func quantise[T int8 | int16](codes []T, unit []float32, most int) (scale float32) {
+	var peak uint32 // the largest absolute value; bits of such order like numbers
 	for _, v := range unit {
-		peak = max(peak, v, -v)
+		peak = max(peak, math.Float32bits(v)&math.MaxInt32)
 	}
-	scale = peak / float32(most)
+	scale = math.Float32frombits(peak) / float32(most)
 	inverse := 1 / scale
-	var sum float64
+	const round = 3 << 22 // adding it leaves the nearest integer in the lowest bits
+	codes = codes[:len(unit)]
 	for i, v := range unit {
-		c := float32(v * inverse)
-		if c < 0 {
-			c -= 0.5
-		} else {
-			c += 0.5
-		}
-		code := min(max(int(c), -most), most)
-		codes[i] = T(code)
-		rest := float64(v) - float64(float64(scale)*float64(code))
-		sum += float64(rest * rest)
+		codes[i] = T(int32(math.Float32bits(float32(v*inverse)+round)) - 0x4B400000)
 	}
-	return scale, math.Sqrt(sum)
+	return scale
+}
+
+// residue returns the length of what the codes of unit leave out.
+func residue[T int8 | int16](codes []T, unit []float32, scale float32) float64 {
+	var sum, sum1 float64
+	codes = codes[:len(unit)]
+	for i := 0; i+1 < len(unit); i += 2 {
+		rest := float64(unit[i]) - float64(float64(scale)*float64(codes[i]))
+		rest1 := float64(unit[i+1]) - float64(float64(scale)*float64(codes[i+1]))
+		sum += float64(rest * rest)
+		sum1 += float64(rest1 * rest1)
+	}
+	return math.Sqrt(sum + sum1)
 }
 
 // roundUp makes a bound of x that float32 arithmetic cannot undercut.

@@ -33,6 +33,26 @@
 	PREFETCHT0 (R8)(AX*1); \
 	PREFETCHT0 (R15)(AX*1)
 
+// AHEAD fetches all rows if they are few, as a step through a graph needs: they lie
+// anywhere, and their way from memory is longer than what is done with them.
+#define AHEAD(row, part, done) \
+	CMPQ CX, $32; \
+	JGT  done;    \
+	XORQ BX, BX;  \
+row: \
+	MOVLQSX (DX)(BX*4), R10; \
+	IMULQ   R9, R10; \
+	ADDQ    codes+8(FP), R10; \
+	LEAQ    (R10)(R9*1), R11; \
+part: \
+	PREFETCHT0 (R10); \
+	ADDQ $64, R10; \
+	CMPQ R10, R11; \
+	JLT  part; \
+	INCQ BX; \
+	CMPQ BX, CX; \
+	JLT  row
+
 // STORE4 writes four results and moves on.
 #define STORE4 \
 	MOVQ    out+40(FP), AX;  \
@@ -88,6 +108,9 @@ TEXT ·bytesAVX2(SB), NOSPLIT, $0-48
 	MOVQ     length+16(FP), R9
 	MOVQ     n+24(FP), CX
 	MOVQ     ids+32(FP), DX
+	AHEAD(row, part, ahead)
+
+ahead:
 	VPCMPEQW Y15, Y15, Y15
 	VPSRLW   $15, Y15, Y15
 
@@ -160,6 +183,9 @@ TEXT ·bytesAVX512(SB), NOSPLIT, $0-48
 	MOVQ         length+16(FP), R9
 	MOVQ         n+24(FP), CX
 	MOVQ         ids+32(FP), DX
+	AHEAD(row, part, ahead)
+
+ahead:
 	MOVL         $0x80808080, AX
 	VPBROADCASTD AX, Z29
 	VPXORQ       Z0, Z0, Z0
