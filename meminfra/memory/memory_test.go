@@ -2,6 +2,7 @@ package memory
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +16,7 @@ func TestCanonicalMetadata(t *testing.T) {
 		"nothing":        {nil, ""},
 		"sorted keys":    {Metadata{"b": 1, "a": []any{true, nil, "x"}, "é": "ü", "aa": map[string]any{"z": 0, "y": 1}}, `{"a":[true,null,"x"],"aa":{"y":1,"z":0},"b":1,"é":"ü"}`},
 		"UTF-16 order":   {Metadata{"\U0001f600": 1, "\ufb01": 2}, "{\"\U0001f600\":1,\"\ufb01\":2}"},
-		"numbers":        {Metadata{"a": 1e21, "b": 1e20, "c": 1e-7, "d": 0.000001, "e": -0.0, "f": 333333333.33333329}, `{"a":1e+21,"b":100000000000000000000,"c":1e-7,"d":0.000001,"e":0,"f":333333333.3333333}`},
+		"numbers":        {Metadata{"a": 1e21, "b": 1e20, "c": 1e-7, "d": 0.000001, "e": math.Copysign(0, -1), "f": 333333333.33333329}, `{"a":1e+21,"b":100000000000000000000,"c":1e-7,"d":0.000001,"e":0,"f":333333333.3333333}`},
 		"escapes":        {Metadata{"k": "\x01\b\t\n\f\r\"\\/<>\u2028"}, `{"k":"\u0001\b\t\n\f\r\"\\/<>` + "\u2028" + `"}`},
 		"NUL and broken": {Metadata{"k\x00": "a\x00b"}, `{"k":"ab"}`},
 	} {
