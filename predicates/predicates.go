@@ -38,7 +38,7 @@ type Predicate struct {
 	Subjects    []string    `json:"subjects,omitempty"` // allowed subject types; none means user and person
 
 	// Value names the canonicaliser: text (the default), name, place, date,
-	// number, phone, email or timezone. See Registry.Value.
+	// number, phone, email, timezone or dose. See Registry.Value.
 	Value string `json:"value,omitempty"`
 	// Terms are known values: the spelling shown, and other spellings that mean
 	// the same. They are not a closed list; {value:known} in a statement is.

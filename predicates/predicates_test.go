@@ -80,6 +80,18 @@ func TestValue(t *testing.T) {
 		{"hobby", "hike 😀", "hiking", "hiking"},
 		{"pet", "MIA 😻", "MIA", "mia"},
 		{"name", "Straße", "Straße", "strasse"},
+		{"name", "Anne O’Neill", "Anne O’Neill", "anne o'neill"},
+		{"employer", "McDonaldʼs", "McDonaldʼs", "mcdonald's"},
+		{"medication", "metformin", "metformin", "metformin"},
+		{"medication", "50mg Zoloft", "50 mg of sertraline", "50 mg of sertraline"},
+		{"medication", "Zoloft 50 mg tablets", "50 mg of sertraline", "50 mg of sertraline"},
+		{"medication", "0,50 mg of Warfarin", "0.5 mg of warfarin", "0.5 mg of warfarin"},
+		{"medication", "1,000 milligrams of the metformin", "1000 mg of metformin", "1000 mg of metformin"},
+		{"medication", "two pills of Advil", "2 pills of ibuprofen", "2 pills of ibuprofen"},
+		{"medication", "two Advil", "2 ibuprofen", "2 ibuprofen"},
+		{"medication", "5/325 mg Norco", "5/325 mg of Norco", "5/325 mg of norco"},
+		{"medication", "5 HTP", "5 HTP", "5 htp"},
+		{"medication", "5 mg of", "5 mg of", "5 mg of"},
 	}
 	for _, tt := range tests {
 		shown, id, ok := predicates.Default().Value(tt.predicate, tt.raw)
@@ -108,6 +120,8 @@ func TestValuesKeptApart(t *testing.T) {
 		{"programming_language", "C", "C++"}, {"programming_language", "C++", "C#"}, {"programming_language", "Java", "JavaScript"},
 		{"location", "Portland, Oregon", "Portland, Maine"}, {"operating_system", "Windows 10", "Windows 11"},
 		{"phone", "+47 22 22 22 22", "+47 22 22 22 23"}, {"location", "York", "New York"}, {"age", "5", "50"},
+		{"medication", "5 mg of metformin", "50 mg of metformin"}, {"medication", "5 mg of metformin", "5 g of metformin"},
+		{"medication", "5 mg of metformin", "metformin"}, {"name", "O'Neill", "ONeill"},
 	}
 	for _, p := range pairs {
 		_, a, _ := predicates.Default().Value(p[0], p[1])
@@ -262,7 +276,8 @@ func TestExpand(t *testing.T) {
 
 // FuzzCanonicalTwice: canonicalising what was shown changes nothing.
 func FuzzCanonicalTwice(f *testing.F) {
-	for _, s := range []string{"postgres", "the The a Hague", "“ 'x' ”", "May 31st", "colour: ﬁ: x", "İ", "ß\u0301", "\xff", "+00 44 20", "UTC−2", "a\u200b b", "ǰ", "K", ". . a"} {
+	for _, s := range []string{"postgres", "the The a Hague", "“ 'x' ”", "May 31st", "colour: ﬁ: x", "İ", "ß\u0301", "\xff", "+00 44 20", "UTC−2", "a\u200b b", "ǰ", "K", ". . a",
+		"ŉ’ʼx", "50mg 5 mg of x 2 pills", "two a Advil", "5 mg of of"} {
 		f.Add(s)
 	}
 	reg := predicates.Default()

@@ -23,6 +23,7 @@ var canonicalisers = map[string]func(string) (string, bool){
 	"phone":    phoneDigits,
 	"email":    emailAddress,
 	"timezone": zoneName,
+	"dose":     asIs, // see Registry.dosed
 }
 
 func asIs(s string) (string, bool) { return s, true }
@@ -31,11 +32,12 @@ func asIs(s string) (string, bool) { return s, true }
 // and the identity by which two values are compared. White space is collapsed;
 // surrounding quotes, trailing punctuation, emoji and a leading article go;
 // known terms take their one spelling ("Postgres" is PostgreSQL); dates become
-// ISO 8601 (--05-31 without a year), phone numbers digits, e-mail lower case.
+// ISO 8601 (--05-31 without a year), phone numbers digits, e-mail lower case,
+// doses one form ("50mg Zoloft" is 50 mg of sertraline).
 // Signs that matter stay: C++, C#, .NET, node.js. The identity is NFKC and case
-// folded. Canonicalising a shown value again changes nothing. Not ok for an
-// unknown predicate or a value that is empty, or is none of its kind (an age
-// without a number): a missing value is no statement.
+// folded, with plain apostrophes. Canonicalising a shown value again changes
+// nothing. Not ok for an unknown predicate or a value that is empty, or is none
+// of its kind (an age without a number): a missing value is no statement.
 func (r *Registry) Value(predicate, raw string) (shown, id string, ok bool) {
 	i, known := r.index(predicate)
 	if !known {
@@ -97,6 +99,9 @@ func (r *Registry) canonical(i int, raw string) (string, bool) {
 	if term, ok := r.terms[i][identity(s)]; ok {
 		return term, true
 	}
+	if r.list[i].Value == "dose" {
+		s = r.dosed(i, s)
+	}
 	s, ok := canonicalisers[r.list[i].Value](s)
 	if !ok {
 		return "", false
@@ -136,10 +141,13 @@ func display(s string) string {
 // identity folds a value for comparison.
 func identity(s string) string {
 	return settle(strings.ToValidUTF8(s, "\uFFFD"), func(s string) string {
-		s = strings.Join(strings.FieldsFunc(foldCase(s), isGap), " ")
+		s = strings.Join(strings.FieldsFunc(apostrophes.Replace(foldCase(s)), isGap), " ")
 		return dropArticle(trimMarks(s))
 	})
 }
+
+// apostrophes are one sign in several shapes: O’Neill is O'Neill.
+var apostrophes = strings.NewReplacer("\u2018", "'", "\u2019", "'", "\u201b", "'", "\u02bc", "'")
 
 // foldCase is NFKC and case folding; ASCII takes the short way to the same.
 func foldCase(s string) string {

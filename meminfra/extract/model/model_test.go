@@ -341,6 +341,8 @@ func TestTimes(t *testing.T) {
 		{"I moved when the snow melted.", []any{"from", "when the snow melted"}, "", "", "when the snow melted", false},
 		{"I have lived here for five years.", []any{"from", "for five years"}, "2019-01-01", "", "five years", false},
 		{"I used to live in Rome.", []any{"past", true}, "", "", "", true},
+		{"I lived in Rome until 2019.", []any{"past", true, "to", "2019"}, "", "2020-01-01", "2019", true},
+		{"I lived in Rome until March.", []any{"past", true, "to", "March"}, "", "2024-04-01", "March", true},
 		{"In 2020 I lived in Rome.", []any{"past", true, "from", "2020"}, "2020-01-01", "2021-01-01", "2020", false},
 		{"I lived in Rome from 2018 to 2020.", []any{"past", true, "from", "2018", "to", "2020"}, "2018-01-01", "2021-01-01", "2018 to 2020", false},
 		{"I am in Rome until August.", []any{"to", "August"}, "", "2024-09-01", "", false},

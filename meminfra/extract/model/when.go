@@ -17,7 +17,7 @@ func (r *reading) time(c *extract.Candidate, p *proposal, s *segment) (reason st
 	if !said && p.Future {
 		return "time_not_said"
 	}
-	end, _ := s.when(p.To, p.Quote, true)
+	end, _ := s.when(p.To, p.Quote, !p.Past)
 	dated := !start.Earliest.IsZero()
 	if p.Future && dated && !start.Latest.After(s.message.SentAt) {
 		return "future_in_the_past"
@@ -32,13 +32,13 @@ func (r *reading) time(c *extract.Candidate, p *proposal, s *segment) (reason st
 	case p.Future && !dated:
 		c.Predicate, c.Value = "", "" // a plan without a date changes no fact
 	case !dated && p.Past && !happens:
-		c.Past = end.Latest.IsZero()
+		c.Past, c.Vague = true, vague(end, memory.Vague{}) // "until 2019"
 	case dated && p.Past && !happens && end.Latest.IsZero():
 		c.Stated = memory.Validity{From: start.Earliest, To: start.Latest}
 	default:
 		c.Stated.From = start.Earliest
 	}
-	if !end.Latest.IsZero() {
+	if !end.Latest.IsZero() && !(c.Past && end.Latest.After(s.message.SentAt)) {
 		c.Stated.To = end.Latest
 	}
 	if c.Vague.IsZero() {

@@ -27,6 +27,8 @@ type filled struct {
 	values [][2]int
 }
 
+func (f filled) end() int { return f.values[len(f.values)-1][1] }
+
 // maxSentence is the most tokens that a sentence of a conversation has; more is
 // a listing, and would cost without giving.
 const maxSentence = 300

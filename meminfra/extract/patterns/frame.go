@@ -212,7 +212,7 @@ func (r *reader) ownPart(ts []token) int {
 		if t.text == "-" || ts[i-1].end != t.start || i+1 < len(ts) && ts[i+1].start == t.end {
 			continue // an emoticon or a ratio
 		}
-		if r.ownWords(ts[:i]) {
+		if r.ownWords(ts[:i]) || startsWith(ts, "my") && i+1 < len(ts) && strings.Contains(ts[i+1].text, "@") { // "My email: a@b.c"
 			continue
 		}
 		return i

@@ -208,7 +208,10 @@ func (r *reader) company(ts []token, i int) (int, bool) {
 		return end, true
 	}
 	end := i
-	for end < len(ts) && (capitalised(ts, end) || end > i && r.joinsCompany(ts, end)) {
+	for end < len(ts) && (capitalised(ts, end) || r.digitName(ts[end]) || end > i && r.joinsCompany(ts, end)) {
+		end++
+	}
+	if end > i && r.numbered(ts, end) {
 		end++
 	}
 	if end > i {
@@ -219,6 +222,26 @@ func (r *reader) company(ts []token, i int) (int, bool) {
 	}
 	return i + 1, r.loneName(ts, i) && !adjectives(ts[i].text)
 }
+
+// digitName reports a name that begins with a digit: "3M", "7-Eleven".
+func (r *reader) digitName(t token) bool {
+	w := r.m.Content[t.start:t.end]
+	return !t.mark && isNumber(w) && strings.ToLower(w) != w && !strings.HasSuffix(t.text, "am") && !strings.HasSuffix(t.text, "pm") && !digitWords[t.text]
+}
+
+var digitWords = set("2d 3d 4d 2g 3g 4g 5g 2fa 4k 5k 8k 10k 1st 2nd 3rd 4th")
+
+// numbered reports a number that closes a name: "Studio 54", "Acme 2". Years,
+// and what is counted or a place of many, are none.
+func (r *reader) numbered(ts []token, i int) bool {
+	if i >= len(ts) || len(ts[i].text) > 3 || strings.Trim(ts[i].text, "0123456789") != "" || counters[ts[i-1].text] || r.timeHere(ts, i) {
+		return false
+	}
+	return i+1 >= len(ts) || ts[i+1].mark && among(ts[i+1].text, ", ; ) .") || among(ts[i+1].text, "as and in but now with for since from until") || r.timeHere(ts, i+1)
+}
+
+var counters = set(`level floor room building gate tier grade phase act step chapter version dock bay hall door tower unit block terminal platform line
+	zone area sector district station warehouse store branch desk table page day week year season round lap stage plan task`)
 
 var beings = set("satan santa uncle aunt jesus allah karma society humanity science lunch dinner breakfast sea peace")
 

@@ -140,7 +140,7 @@ func (r *reader) read() []extract.Candidate {
 	for _, s := range list {
 		switch {
 		case setsScene(s.tokens):
-			return once(r.found) // what follows is a text to work on or a part to play
+			return r.once() // what follows is a text to work on or a part to play
 		case s.paragraph == foreign:
 			continue
 		case r.closes(s.tokens):
@@ -153,14 +153,14 @@ func (r *reader) read() []extract.Candidate {
 		if own < len(s.tokens) {
 			foreign, s.tokens, s.question = s.paragraph, s.tokens[:own], false
 			if distantAt(s.tokens) < own {
-				return once(r.found) // "Bob wrote on Tuesday:"
+				return r.once() // "Bob wrote on Tuesday:"
 			}
 		}
 		if !sarcastic(s.tokens) {
 			r.sentence(s)
 		}
 	}
-	return once(r.found)
+	return r.once()
 }
 
 // speaks reports whether a name is the speaker's.
@@ -180,21 +180,16 @@ func withoutCapitals(list []sentence) bool {
 	return true
 }
 
-// once drops what was already found: the same words twice are one statement.
-func once(list []extract.Candidate) []extract.Candidate {
-	type key struct {
-		subject          memory.Subject
-		predicate, value string
-		polarity         memory.Polarity
-		stated           memory.Validity
-		past             bool
-	}
-	seen := map[key]bool{}
-	return slices.DeleteFunc(list, func(c extract.Candidate) bool {
-		k := key{c.Subject, c.Predicate, c.Value, c.Polarity, c.Stated, c.Past}
-		was := seen[k]
-		seen[k] = true
-		return was
+// once drops what is said again with nothing about the same fact in between:
+// it is one statement. "Oslo. No, Rome. No, Oslo" are three.
+func (r *reader) once() []extract.Candidate {
+	last := map[string]extract.Candidate{} // by fact key
+	return slices.DeleteFunc(r.found, func(c extract.Candidate) bool {
+		_, id, _ := r.e.reg.Value(c.Predicate, c.Value)
+		key, ok := r.e.reg.Key(c.Subject.Type, "@"+c.Subject.Name, c.Predicate, id) // the user's name is ""
+		was, again := last[key]
+		last[key] = c
+		return ok && again && was.Value == c.Value && was.Polarity == c.Polarity && was.Stated == c.Stated && was.Past == c.Past
 	})
 }
 

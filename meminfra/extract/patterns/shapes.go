@@ -3,6 +3,8 @@ package patterns
 import (
 	"strconv"
 	"strings"
+
+	"github.com/meminfra/memory-layer/predicates"
 )
 
 // shapes are the constraints that are more than "a short phrase". Each returns
@@ -16,10 +18,10 @@ func init() {
 		"number": (*reader).number, "age": (*reader).age, "phone": (*reader).phone, "email": (*reader).email,
 		"zone": (*reader).zone, "date": (*reader).date, "allergen": (*reader).allergen,
 		"activity": (*reader).activity, "leisure": (*reader).leisure, "subject": (*reader).study,
-		"school": (*reader).school, "degree": (*reader).degree, "owned": (*reader).owned, "car": (*reader).car,
+		"school": (*reader).school, "degree": (*reader).degree, "owned": (*reader).owned, "car": (*reader).car, "make": (*reader).make,
 		"new": (*reader).newThing, "long": (*reader).long, "after": (*reader).after, "starts": (*reader).starts,
 		"made": (*reader).made, "thing": (*reader).thing, "topic": (*reader).topic, "job": (*reader).job,
-		"known": (*reader).known, "status": (*reader).status, "drug": (*reader).known, "instrument": (*reader).known, "city": (*reader).city, "favoured": (*reader).favoured,
+		"known": (*reader).known, "status": (*reader).status, "drug": (*reader).drug, "instrument": (*reader).known, "city": (*reader).city, "favoured": (*reader).favoured,
 		"sport": (*reader).sport, "only": (*reader).onlyName, "town": (*reader).town, "firm": (*reader).company, "pastime": (*reader).pastime, "rank": (*reader).rank, "event": (*reader).event,
 	}
 }
@@ -38,6 +40,31 @@ func (r *reader) knownOf(ts []token, i int, predicate string) (int, bool) {
 		return i + n, r.bounded(ts, i+n)
 	}
 	return 0, false
+}
+
+// drug is a known one with its dose: "50 mg of sertraline", "Zoloft 50 mg".
+func (r *reader) drug(ts []token, i int) (int, bool) {
+	_, n := dose(ts, i)
+	if i+n >= len(ts) {
+		return 0, false
+	}
+	end, ok := r.known(ts, i+n)
+	if ok && n == 0 {
+		if unit, m := dose(ts, end); unit {
+			end += m
+		}
+	}
+	return end, ok
+}
+
+// dose is the length of an amount at token i, 0 for none, and whether it has a unit.
+func dose(ts []token, i int) (unit bool, n int) {
+	var words []string
+	for ; i < len(ts) && len(words) < maxValueWords && !ts[i].mark; i++ {
+		words = append(words, ts[i].text)
+	}
+	amount, n := predicates.Dose(words)
+	return strings.Contains(amount, " "), n
 }
 
 // loose reports a phrase that ends in a known head and still is no such value:
@@ -306,6 +333,19 @@ func (r *reader) car(ts []token, i int) (int, bool) {
 	}
 	end := r.phrase(ts, j, "")
 	return end, end-i <= 5
+}
+
+var vehicles = set(`toyota honda nissan mazda subaru suzuki mitsubishi lexus hyundai kia ford chevrolet chevy dodge jeep gmc buick cadillac chrysler tesla
+	bmw mercedes mercedes-benz audi volkswagen vw porsche opel volvo saab skoda škoda seat renault peugeot citroën citroen dacia fiat ferrari lamborghini
+	jaguar mini bentley rover vauxhall yamaha kawasaki ducati vespa harley harley-davidson triumph ktm polestar rivian byd`)
+
+// make is a vehicle by its make and model: "Toyota Corolla".
+func (r *reader) make(ts []token, i int) (int, bool) {
+	end := i
+	for end < len(ts) && !ts[end].mark && (ts[end].capital || isNumber(ts[end].text)) && !r.timeHere(ts, end) {
+		end++
+	}
+	return end, end > i && end-i <= 4 && ts[i].capital && vehicles[ts[i].text] && r.bounded(ts, end)
 }
 
 func (r *reader) newThing(ts []token, i int) (int, bool) {

@@ -25,6 +25,9 @@ func (r *reader) parts(ts []token, list []part, i int) ([]filled, int, bool) {
 			}
 		}
 		values, end, ok := r.slot(ts[:until], p, i, k == len(list)-1)
+		if ok && until < len(ts) && end < until && r.timePrefix(ts, end) == until-end {
+			end = until
+		}
 		if !ok || until < len(ts) && end != until && p.slot != "_" {
 			return nil, 0, false
 		}
@@ -102,14 +105,14 @@ func (r *reader) valueStart(ts []token, must string, i int) int {
 	for must == "known" && i+1 < len(ts) && among(ts[i].text, "mostly mainly primarily mainly only just") {
 		i++
 	}
-	for must == "drug" && i+1 < len(ts) && (isNumber(ts[i].text) || doses[ts[i].text]) {
+	for must == "drug" && i+1 < len(ts) && vagueDoses[ts[i].text] {
 		i++
 	}
 	return i
 }
 
-// doses may stand before a drug: "50 mg of sertraline".
-var doses = set("mg mcg g ml of tablet tablets pill pills a daily dose low small")
+// vagueDoses may stand before a drug and say no amount: "a low dose of aspirin".
+var vagueDoses = set("of tablet tablets pill pills a daily dose low small")
 
 // lists are the constraints under which a value may be a list.
 var lists = map[string]bool{"": true, "known": true, "person": true, "allergen": true, "activity": true, "drug": true,

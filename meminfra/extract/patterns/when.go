@@ -51,6 +51,8 @@ func (r *reader) outcome(c *clause) (outcome, bool) {
 		return outcome{polarity: memory.Positive}, !g.negated && !g.ended
 	case a == denied:
 		return outcome{polarity: memory.Positive}, g.tense == present && !anymore
+	case a == begins && c.form.lemma == "be" && (g.tense == present || g.usedTo): // "I am prescribed"
+		a = state
 	case g.started && (a == state || a == habit):
 		a = begins
 	case g.ended && g.tense != present && (a == state || a == habit): // "stopped using"
@@ -116,7 +118,7 @@ func (r *reader) plan(g group, t times) (outcome, bool) {
 func (r *reader) state(g group, t times, single bool) (outcome, bool) {
 	switch g.tense {
 	case pastTense:
-		return pastState(g, t)
+		return pastState(g, t, r.m.SentAt)
 	case perfect:
 		return perfectState(g, t)
 	case future:
@@ -160,8 +162,9 @@ func (t times) begin0(sentAt time.Time, progressive bool) memory.Vague {
 	return memory.Vague{}
 }
 
-// pastState: dated it keeps its interval, undated it is over and no more is known.
-func pastState(g group, t times) (outcome, bool) {
+// pastState: dated it keeps its interval, undated it is over and no more is
+// known but, perhaps, until when it was so.
+func pastState(g group, t times, sentAt time.Time) (outcome, bool) {
 	if g.negated || g.ended || !t.since.IsZero() {
 		return outcome{}, false
 	}
@@ -174,7 +177,10 @@ func pastState(g group, t times) (outcome, bool) {
 		o.stated = memory.Validity{From: t.at.Earliest, To: t.at.Latest}
 		o.vague = vague(t.at)
 	case !t.until.IsZero():
-		o.past, o.vague = true, t.until
+		o.past, o.vague = true, vague(t.until)
+		if !t.until.Latest.After(sentAt) {
+			o.stated.To = t.until.Latest
+		}
 	default:
 		o.past = true
 	}
@@ -232,11 +238,17 @@ var timeMarkers = map[string]string{
 var timeOpeners = set(`today yesterday tomorrow tonight last this next previous a an one two three four five six seven eight nine ten
 	few couple several early late mid the day back monday tuesday wednesday thursday friday saturday sunday earlier summer winter spring autumn end beginning`)
 
-// times collects the times said before the subject and after the last slot.
+// times collects the times said before the subject, between slots and after
+// the last one.
 func (r *reader) times(c *clause, d direction) times {
 	var t times
 	if len(c.lead) == 2 {
 		r.collect(&t, c.ts[c.lead[0]:c.lead[1]], d)
+	}
+	for k := 1; k < len(c.slots); k++ {
+		if from, to := c.slots[k-1].end(), c.slots[k].values[0][0]; from < to {
+			r.collect(&t, c.ts[from:to], d) // "at Acme since 2019 as an engineer"
+		}
 	}
 	r.collect(&t, c.ts[c.end:r.timesEnd(c)], d)
 	return t
