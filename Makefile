@@ -69,6 +69,10 @@ soak-index: ## Ten minutes of everything at once on the index
 demo: ## Run the demo
 	$(GO) run ./cmd/meminfra demo
 
+.PHONY: tune
+tune: ## Fit the weights of the context signals on LOCOMO=path/locomo10.json
+	$(GO) run ./cmd/meminfra eval tune --data "$(LOCOMO)"
+
 .PHONY: build
 build: ## Build the command as bin/meminfra
 	$(GO) build -o bin/meminfra ./cmd/meminfra

@@ -84,7 +84,7 @@ Environment:
 		"the store: sqlite:PATH or postgres://... (default: DATABASE_URL, else a SQLite file in the data folder)")
 	root.AddCommand(a.demoCommand(), a.initCommand(), a.migrateCommand(), a.addCommand(), a.searchCommand(), a.answerCommand(),
 		a.getCommand(), a.listCommand(), a.historyCommand(), a.editCommand(), a.retractCommand(), a.restoreCommand(),
-		a.deriveCommand(), a.staleCommand(), a.reprocessCommand(), a.reembedCommand(), a.importCommand(), a.evalCommand(), a.versionCommand())
+		a.deriveCommand(), a.staleCommand(), a.reprocessCommand(), a.reembedCommand(), a.reindexCommand(), a.importCommand(), a.evalCommand(), a.versionCommand())
 	return root
 }
 

@@ -27,7 +27,7 @@ func (a *app) evalCommand() *cobra.Command {
 		Args:  a.unknownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.evalLocomoCommand(), a.evalCompareCommand(), a.evalTuneCommand())
+	cmd.AddCommand(a.evalLocomoCommand(), a.evalSuiteCommand(), a.evalCompareCommand(), a.evalTuneCommand())
 	return cmd
 }
 
