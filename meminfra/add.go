@@ -267,7 +267,7 @@ func (a *addition) split(ctx context.Context, tx storage.Tx) (fresh, known []mem
 	for _, e := range known {
 		byMessage[e.MessageID] = e
 	}
-	spans, err := tx.Sessions(ctx, a.req.ConversationID)
+	spans, err := a.nearbySessions(ctx, tx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -299,6 +299,22 @@ func (a *addition) reused(i int) error {
 		return ErrKeyReused // its id was made from the key
 	}
 	return ErrMessageConflict
+}
+
+// nearbySessions reads the sessions that messages without one may belong to.
+func (a *addition) nearbySessions(ctx context.Context, tx storage.Tx) ([]storage.SessionSpan, error) {
+	if a.req.SessionID != "" {
+		return nil, nil
+	}
+	from, to := a.given[0].SentAt, a.given[0].SentAt
+	for i := range a.given {
+		if t := a.given[i].SentAt; t.Before(from) {
+			from = t
+		} else if t.After(to) {
+			to = t
+		}
+	}
+	return tx.Sessions(ctx, a.req.ConversationID, from.Add(-sessionGap), to.Add(sessionGap))
 }
 
 func (a *addition) insertEpisodes(ctx context.Context, tx storage.Tx, fresh []memory.Episode) error {

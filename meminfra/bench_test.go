@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/meminfra/memory-layer/meminfra"
+	"github.com/meminfra/memory-layer/meminfra/extract"
+	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
 
@@ -120,6 +122,52 @@ func BenchmarkSearch(b *testing.B) {
 				for i := 0; b.Loop(); i++ {
 					search(i)
 				}
+			})
+		}
+	})
+}
+
+// teller proposes the skill that a message names, so that a benchmark of
+// deciding is not one of extracting.
+type teller struct{}
+
+func (teller) ID() string { return "teller/1" }
+
+func (teller) Extract(_ context.Context, in extract.Input) (extract.Output, error) {
+	var out extract.Output
+	for _, m := range in.Target {
+		out.Candidates = append(out.Candidates, extract.Candidate{Subject: m.Speaks, Predicate: "skill", Value: m.Content,
+			Polarity: memory.Positive, EpisodeID: m.ID, Quote: m.Content})
+	}
+	return out, nil
+}
+
+// BenchmarkDecide adds statements to a partition that holds 10,000 items, half of
+// them known, half new: one a call, and 500 a call. decisions/s is what counts.
+func BenchmarkDecide(b *testing.B) {
+	const items = 10_000
+	skill := func(i int) meminfra.Message { return meminfra.Message{Content: fmt.Sprintf("skill number %d", i)} }
+	benchStores(b, func(b *testing.B, store storage.Store) {
+		for _, batch := range []int{1, 500} {
+			b.Run(fmt.Sprintf("items=%d/batch=%d", items, batch), func(b *testing.B) {
+				ml := newLayer(b, store, randomIDs, func(o *meminfra.Options) { o.Now, o.Extractor = nil, teller{} })
+				user := fmt.Sprint("ada", batch, "-", b.N)
+				all := make([]meminfra.Message, items)
+				for i := range all {
+					all[i] = skill(i)
+				}
+				addAll(b, ml, user, all, 500)
+				b.ReportAllocs()
+				next := items
+				for b.Loop() {
+					list := make([]meminfra.Message, batch)
+					for i := range list {
+						list[i] = skill(next - items*(next%2))
+						next++
+					}
+					addAll(b, ml, user, list, batch)
+				}
+				b.ReportMetric(float64(batch*b.N)/b.Elapsed().Seconds(), "decisions/s")
 			})
 		}
 	})

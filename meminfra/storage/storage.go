@@ -115,9 +115,9 @@ type Tx interface {
 	Idempotency(ctx context.Context, key string) (IdempotencyRecord, error)
 	// EpisodesByMessage returns the conversation's episodes with those message ids.
 	EpisodesByMessage(ctx context.Context, conversation string, messageIDs []string) ([]memory.Episode, error)
-	// Sessions returns the first and last SentAt of each session of the
-	// conversation, by the first.
-	Sessions(ctx context.Context, conversation string) ([]SessionSpan, error)
+	// Sessions returns what each session of the conversation covers of [from,
+	// to], by its first SentAt in it.
+	Sessions(ctx context.Context, conversation string, from, to time.Time) ([]SessionSpan, error)
 	// Recent returns the last n episodes of the conversation below a sequence
 	// number, by Seq; 0 is no bound.
 	Recent(ctx context.Context, conversation string, below int64, n int) ([]memory.Episode, error)

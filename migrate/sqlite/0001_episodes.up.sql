@@ -50,7 +50,7 @@ CREATE UNIQUE INDEX episode_message ON episode (partition, conversation, message
 CREATE UNIQUE INDEX episode_seq ON episode (partition, seq);
 CREATE INDEX episode_conversation ON episode (partition, conversation, seq);
 CREATE INDEX episode_change ON episode (partition, change);
-CREATE INDEX episode_session ON episode (partition, conversation, session, sent_at);
+CREATE INDEX episode_sent ON episode (partition, conversation, sent_at, session);
 
 CREATE TABLE extraction (
     partition   TEXT NOT NULL,

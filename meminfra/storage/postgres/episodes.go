@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -51,24 +52,26 @@ func (s *Store) Episodes(ctx context.Context, partition string, ids []string) ([
 	return asked(ids, rows, func(e *memory.Episode) string { return e.ID }), err
 }
 
-// EpisodesByMessage implements storage.Tx. It is no lookup: one by one the planner
-// may take an index without the message id and read the conversation each time.
+// EpisodesByMessage implements storage.Tx. Rows are sorted here: asked for in
+// order of seq, the planner may walk the conversation in that order instead.
 func (t *tx) EpisodesByMessage(ctx context.Context, conversation string, messageIDs []string) ([]memory.Episode, error) {
-	return read(ctx, t, "episodes by message",
-		selectEpisode+` FROM episode e WHERE e.partition = $1 AND e.conversation = $3 AND e.message_id = ANY($2) ORDER BY e.seq`,
-		scanEpisode, t.head.Partition, distinct(messageIDs), conversation)
+	list, err := read(ctx, t, "episodes by message",
+		selectEpisode+` FROM episode e WHERE e.partition = $1 AND e.conversation = $2 AND e.message_id = ANY($3)`,
+		scanEpisode, t.head.Partition, conversation, distinct(messageIDs))
+	slices.SortFunc(list, func(a, b memory.Episode) int { return cmp.Compare(a.Seq, b.Seq) })
+	return list, err
 }
 
 // Sessions implements storage.Tx.
-func (t *tx) Sessions(ctx context.Context, conversation string) ([]storage.SessionSpan, error) {
+func (t *tx) Sessions(ctx context.Context, conversation string, from, to time.Time) ([]storage.SessionSpan, error) {
 	const sql = `
 SELECT session, min(sent_at), max(sent_at) FROM episode
-WHERE partition = $1 AND conversation = $2
+WHERE partition = $1 AND conversation = $2 AND sent_at BETWEEN $3 AND $4
 GROUP BY session ORDER BY min(sent_at), session`
 	return read(ctx, t, "sessions", sql, func(row pgx.CollectableRow) (s storage.SessionSpan, err error) {
 		err = row.Scan(&s.SessionID, when{&s.First}, when{&s.Last})
 		return s, err
-	}, t.head.Partition, conversation)
+	}, t.head.Partition, conversation, memory.Micros(from), memory.Micros(to))
 }
 
 // PutConversation implements storage.Tx.
@@ -89,12 +92,13 @@ WHERE e.partition = $1 AND e.conversation = $2 AND e.seq < $3 ORDER BY e.seq DES
 }
 
 // Unextracted implements storage.Tx. Without Unseen it starts from the few open
-// rows; with it, from the episodes.
+// rows, which OFFSET 0 makes sure of; with it, from the episodes.
 func (t *tx) Unextracted(ctx context.Context, p storage.UnextractedParams) ([]memory.Episode, error) {
 	const open = `x.status IN ('pending', 'failed') AND (x.lease_until IS NULL OR x.lease_until <= $3)`
 	sql := `
-FROM episode e JOIN extraction x ON x.partition = e.partition AND x.episode = e.episode AND x.extractor = $2
-WHERE e.partition = $1 AND ` + open
+FROM (SELECT x.episode FROM extraction x WHERE x.partition = $1 AND x.extractor = $2 AND ` + open + ` OFFSET 0) w
+CROSS JOIN LATERAL (SELECT * FROM episode t WHERE t.partition = $1 AND t.episode = w.episode OFFSET 0) e
+WHERE TRUE`
 	if p.Unseen {
 		sql = `
 FROM episode e LEFT JOIN extraction x ON x.partition = e.partition AND x.episode = e.episode AND x.extractor = $2

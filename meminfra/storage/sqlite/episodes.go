@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/storage"
@@ -56,12 +57,12 @@ WHERE e.partition = ?1 AND e.conversation = ?2 AND e.message_id IN (SELECT value
 }
 
 // Sessions implements storage.Tx.
-func (t *tx) Sessions(ctx context.Context, conversation string) ([]storage.SessionSpan, error) {
+func (t *tx) Sessions(ctx context.Context, conversation string, from, to time.Time) ([]storage.SessionSpan, error) {
 	return collect(ctx, t.c, `
 SELECT session, min(sent_at), max(sent_at) FROM episode
-WHERE partition = ?1 AND conversation = ?2
+WHERE partition = ?1 AND conversation = ?2 AND sent_at BETWEEN ?3 AND ?4
 GROUP BY session ORDER BY min(sent_at), session`,
-		[]any{t.head.Partition, conversation}, func(row scanner, s *storage.SessionSpan) error {
+		[]any{t.head.Partition, conversation, memory.Micros(from), memory.Micros(to)}, func(row scanner, s *storage.SessionSpan) error {
 			return row.Scan(&s.SessionID, scanTime(&s.First), scanTime(&s.Last))
 		})
 }

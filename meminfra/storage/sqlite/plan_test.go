@@ -32,7 +32,7 @@ func TestNoQueryWalksThePartition(t *testing.T) {
 	}
 	err = s.Update(ctx, p, func(tx storage.Tx) error {
 		_, e1 := tx.EpisodesByMessage(ctx, "c", ids)
-		_, e2 := tx.Sessions(ctx, "c")
+		_, e2 := tx.Sessions(ctx, "c", time.Now(), time.Now())
 		_, e3 := tx.Unextracted(ctx, storage.UnextractedParams{Conversation: "c", Extractor: "x", Now: time.Now()})
 		_, e4 := tx.Extractions(ctx, "x", ids)
 		_, e5 := tx.ItemsByFactKey(ctx, ids)

@@ -110,7 +110,7 @@ func episodeIDs(t *testing.T, s storage.Store) {
 			found, err := tx.EpisodesByMessage(t.Context(), id, []string{id})
 			check(t, err)
 			same(t, "by message", ids(found, episodeID), []string{id})
-			spans, err := tx.Sessions(t.Context(), id)
+			spans, err := tx.Sessions(t.Context(), id, at(0), at(1000))
 			check(t, err)
 			same(t, "sessions", ids(spans, sessionID), []string{id})
 		}
@@ -259,10 +259,13 @@ func sessions(t *testing.T, s storage.Store) {
 		return tx.InsertEpisodes(t.Context(), list)
 	})
 	commit(t, s, ada, func(tx storage.Tx) error {
-		got, err := tx.Sessions(t.Context(), "c")
+		got, err := tx.Sessions(t.Context(), "c", at(0), at(100))
 		check(t, err)
 		same(t, "sessions", got, []storage.SessionSpan{{SessionID: "s1", First: at(10), Last: at(30)}, {SessionID: "s2", First: at(40), Last: at(50)}})
-		got, err = tx.Sessions(t.Context(), "none")
+		got, err = tx.Sessions(t.Context(), "c", at(20), at(40))
+		check(t, err)
+		same(t, "what they cover of a stretch", got, []storage.SessionSpan{{SessionID: "s1", First: at(20), Last: at(30)}, {SessionID: "s2", First: at(40), Last: at(40)}})
+		got, err = tx.Sessions(t.Context(), "none", at(0), at(100))
 		check(t, err)
 		same(t, "no sessions", got, []storage.SessionSpan(nil))
 		return nil
