@@ -179,3 +179,40 @@ func (r *run) conversation(ctx context.Context, c *locomo.Conversation, total in
 	}
 	return nil
 }
+
+// Asked is a question with all hits that came, for who wants more than scores.
+type Asked struct {
+	Conversation string
+	Question     *locomo.Question
+	Hits         []meminfra.SearchHit
+}
+
+// Each adds the conversations as Run does and hands over what their questions
+// with evidence find, to the full depth, without scoring it.
+func Each(ctx context.Context, store storage.Store, cfg Config, f func(Asked)) error {
+	r := newRun(store, cfg)
+	for i := range cfg.Conversations {
+		c := &cfg.Conversations[i]
+		b, err := r.newBench(c)
+		if err != nil {
+			return err
+		}
+		if err := b.fill(ctx); err != nil {
+			return err
+		}
+		for j := range c.Questions {
+			q := &c.Questions[j]
+			if len(q.Evidence) == 0 {
+				continue
+			}
+			req := b.request(q)
+			req.Limit = fullDepth
+			res, err := b.ml.Search(ctx, req)
+			if err != nil {
+				return fmt.Errorf("%s question %d: %w", c.ID, q.N, err)
+			}
+			f(Asked{Conversation: c.ID, Question: q, Hits: res.Hits})
+		}
+	}
+	return nil
+}

@@ -79,10 +79,9 @@ type Attr struct {
 	// Source is the episode that an item was made from, "" for episodes and for
 	// items of unknown source.
 	Source string
-	// Marks and Length describe the text: what it looks like, in bits that whoever
-	// fills the index gives a meaning, and its bytes.
-	Marks  uint8
-	Length int32
+	// Marks tell what the text looks like, in bits that whoever fills the index
+	// gives a meaning.
+	Marks uint8
 
 	Importance float64
 	Confidence float64

@@ -53,7 +53,8 @@ find, beside the same questions by BM25, by vectors and by both without context.
 The file is not part of meminfra (CC BY-NC 4.0): github.com/snap-research/LoCoMo,
 data/locomo10.json. The memory is a temporary SQLite file, unless --db or
 EVAL_DATABASE_URL names a store; a run leaves its memories in such a store, under
-a tenant of its own.`,
+a tenant of its own. Vectors are the built-in embedder's, or those of the model
+that EMBEDDING_* names.`,
 		Example: `  meminfra eval locomo --data locomo10.json
   meminfra eval locomo --data locomo10.json --conversation conv-30 --conversation conv-42 --html report.html
   meminfra eval locomo --data locomo10.json --no-context --json > without.json`,
@@ -104,6 +105,11 @@ func (a *app) evalLocomo(cmd *cobra.Command, f *evalFlags) error {
 	if err := f.load(); err != nil {
 		return err
 	}
+	models, err := a.layerOptions(cmd.Context(), nil)
+	if err != nil {
+		return err
+	}
+	f.cfg.Options.Embedder = models.Embedder // no mode here asks a language model
 	return a.withEvalStore(cmd, &f.cfg, func(store storage.Store) error {
 		bar := a.evalProgress(&f.cfg)
 		report, err := eval.Run(cmd.Context(), store, f.cfg)

@@ -45,17 +45,15 @@ func (a *app) evalTune(cmd *cobra.Command, f *evalFlags) error {
 }
 
 func (a *app) printTuning(queries []tune.Query) {
-	now := tune.Current()
-	climbed := func(list []tune.Query) tune.Weights { return tune.Climb(list, tune.Fit(list)) }
-	fmt.Fprintln(a.stdout, "weights in use:              ", tune.Measure(queries, &now))
-	fmt.Fprintln(a.stdout, "fit, conversations left out: ", tune.CrossValidate(queries, tune.Fit))
-	fmt.Fprintln(a.stdout, "climb, conversations left out:", tune.CrossValidate(queries, climbed))
-	fit := tune.Fit(queries)
-	fmt.Fprintln(a.stdout, "fit:                         ", tune.Measure(queries, &fit))
-	climb := tune.Climb(queries, fit)
-	fmt.Fprintln(a.stdout, "climb:                       ", tune.Measure(queries, &climb))
-	fmt.Fprintln(a.stdout, "\nsignal              in use     fit   climb")
+	now, fit := tune.Current(), tune.Fit(queries)
+	fmt.Fprintln(a.stdout, "weights in use:            ", tune.Measure(queries, &now))
+	fmt.Fprintln(a.stdout, "fit:                       ", tune.Measure(queries, &fit))
+	fmt.Fprintln(a.stdout, "fit, one left out, by turn:", tune.CrossValidate(queries, tune.Fit))
+	fmt.Fprintln(a.stdout, "\nsignal            in use     fit  mean without it")
 	for i := range now {
-		fmt.Fprintf(a.stdout, "%-18s %7.2f %7.2f %7.2f\n", retrieve.Signal(i), now[i], fit[i], climb[i])
+		without := now
+		without[i] = 0
+		fmt.Fprintf(a.stdout, "%-16s %7.2f %7.2f  %+.4f\n", retrieve.Signal(i), now[i], fit[i],
+			tune.Measure(queries, &without).Goal()-tune.Measure(queries, &now).Goal())
 	}
 }

@@ -18,7 +18,7 @@ func (r *Retriever) Around(ctx context.Context, partition string, f Filters, ids
 	}
 	var keys []index.Key
 	err = r.view(ctx, partition, func(v *index.View) error {
-		keys = messagesAround(v, v.Admit(adm.admits), ids, neighbours)
+		keys = messagesAround(v, adm, ids, neighbours)
 		return nil
 	})
 	if err != nil {
@@ -37,8 +37,8 @@ func (r *Retriever) Around(ctx context.Context, partition string, f Filters, ids
 	return out, nil
 }
 
-func messagesAround(v *index.View, admitted *index.Bitmap, ids []string, neighbours bool) (keys []index.Key) {
-	p := takeCensus(v, admitted)
+func messagesAround(v *index.View, adm *admission, ids []string, neighbours bool) (keys []index.Key) {
+	p := takeCensus(v, adm.admits)
 	seen := map[int]bool{}
 	take := func(row int) {
 		if row >= 0 && !seen[row] {
@@ -47,7 +47,7 @@ func messagesAround(v *index.View, admitted *index.Bitmap, ids []string, neighbo
 		}
 	}
 	for _, id := range ids {
-		home := messageOf(v, admitted, id)
+		home := messageOf(v, p.admitted, id)
 		take(home)
 		if home < 0 || !neighbours {
 			continue

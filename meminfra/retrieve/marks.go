@@ -1,7 +1,6 @@
 package retrieve
 
 import (
-	"math"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -147,11 +146,4 @@ func wants(words []string) marks {
 		}
 	}
 	return 0
-}
-
-// lengthSignal grows with the logarithm of a text's length and is 1 from a
-// thousand bytes on.
-func lengthSignal(bytes int32) float64 {
-	const full = 1000
-	return min(1, math.Log1p(float64(bytes))/math.Log1p(full))
 }

@@ -124,13 +124,12 @@ type candidate struct {
 // rank runs the branches over the admitted rows, fuses them, and lets the
 // context of the best re-order them.
 func (s *search) rank(v *index.View, embed func(*ask) []float32) []candidate {
-	admitted := v.Admit(s.adm.admits)
-	pop := takeCensus(v, admitted)
+	pop := takeCensus(v, s.adm.admits)
 	s.fallBack(pop)
 	ask := readAsk(s.query.Text, pop.people, s.adm.now)
 	vector := embed(&ask)
-	words := v.SearchWords(s.query.Text, admitted, branchDepth)
-	vectors := s.searchVector(v, vector, admitted, branchDepth)
+	words := v.SearchWords(s.query.Text, pop.admitted, branchDepth)
+	vectors := s.searchVector(v, vector, pop.admitted, branchDepth)
 	if len(vectors) == 0 {
 		s.noteModel(v, vector)
 	}
@@ -213,7 +212,7 @@ func (s *search) offRoute(a *index.Attr) bool {
 
 // fallBack re-routes a query whose granularity has no rows, and says so.
 func (s *search) fallBack(p *population) {
-	facts, episodes, summaries := p.facts, len(p.episodes) > 0, p.summaries
+	facts, episodes, summaries := p.facts, p.episodes, p.summaries
 	wanted := s.route
 	if s.route == intent.Summaries && !summaries {
 		s.route = intent.Facts

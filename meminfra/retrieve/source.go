@@ -82,7 +82,6 @@ func episodeAttr(e *memory.Episode) index.Attr {
 		SessionID:      e.SessionID,
 		MessageID:      e.MessageID,
 		Marks:          uint8(readMarks(e.Content)),
-		Length:         int32(len(e.Content)),
 		Metadata:       e.Metadata,
 	}
 }
@@ -114,7 +113,6 @@ func itemAttr(i *memory.Item, states []memory.State) index.Attr {
 		ValueID:     i.ValueID,
 		FactKey:     i.FactKey,
 		Marks:       uint8(readMarks(i.Text)),
-		Length:      int32(len(i.Text)),
 		Importance:  i.Importance,
 		Confidence:  i.Confidence,
 		Metadata:    i.Metadata,

@@ -40,6 +40,13 @@ func (s *search) structuredAdmits(a *index.Attr) bool {
 
 // aboutIntent reports whether the row is about the subject, predicate, category
 // and value asked for.
+// answersNo reports whether an admitted row says that the fact asked about does
+// not hold: what "Do I still use Vim?" is after. It is no holder of the fact, so it
+// has no rank in the branch.
+func (s *search) answersNo(a *index.Attr) bool {
+	return s.intent != nil && s.intent.Value != "" && a.Owner == index.Item && a.Polarity == int8(memory.Negative) && s.aboutIntent(a)
+}
+
 func (s *search) aboutIntent(a *index.Attr) bool {
 	i := s.intent
 	if a.Predicate != i.Predicate || !isSubject(a, i.Subject) {
