@@ -343,7 +343,9 @@ func (a *addition) propose(ctx context.Context) (proposal, error) {
 	if err != nil {
 		return proposal{}, err
 	}
-	return a.embed(ctx, out), nil
+	p := a.embed(ctx, out)
+	a.lookAlikes(ctx, &p)
+	return p, nil
 }
 
 // extract asks the extractor, outside of any transaction. A failure is

@@ -35,6 +35,10 @@ func (a *addition) decide(ctx context.Context, tx storage.Tx, w *batch, claims [
 	if err != nil {
 		return err
 	}
+	alike, err := w.alikeItems(ctx, tx, claims)
+	if err != nil {
+		return err
+	}
 	taken := make(map[string]ActionTaken, len(claims)) // by decision
 	for _, key := range keys {
 		cs := byKey[key]
@@ -44,7 +48,7 @@ func (a *addition) decide(ctx context.Context, tx storage.Tx, w *batch, claims [
 	}
 	for i := range claims {
 		if claims[i].item.FactKey == "" {
-			taken[claims[i].decision] = w.decideOpen(tx, &claims[i], same)
+			taken[claims[i].decision] = w.decideOpen(tx, &claims[i], same, alike)
 		}
 	}
 	for i := range claims {

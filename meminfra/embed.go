@@ -16,6 +16,7 @@ type proposal struct {
 	model    string
 	vectors  map[string][]float32 // by text of a candidate
 	episodes map[string][]float32 // by id of an episode
+	alike    map[string][]string  // by text of a candidate: ids of items that read like it
 }
 
 // embed makes the vectors of the candidates' texts and of the target messages

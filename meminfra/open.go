@@ -2,6 +2,7 @@ package meminfra
 
 import (
 	"context"
+	"slices"
 
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/reconcile"
@@ -24,13 +25,55 @@ func openItems(ctx context.Context, tx storage.Tx, texts []string) (map[string][
 	return same, err
 }
 
+// sameCosine is the cosine above which two texts with the same figures are one
+// proposition. Source: design section 5.
+const sameCosine = 0.95
+
+// lookAlikes asks the index for stored items that read like the open-world
+// candidates; nothing is decided by it.
+func (a *addition) lookAlikes(ctx context.Context, p *proposal) {
+	p.alike = map[string][]string{}
+	for i := range p.Candidates {
+		c := &p.Candidates[i]
+		if _, controlled := a.registry.Lookup(c.Predicate); controlled {
+			continue
+		}
+		text := itemText(c)
+		if v := p.vectors[text]; hasDirection(v) && p.alike[text] == nil {
+			p.alike[text] = a.retriever.Nearest(ctx, a.partition.ID(), v, 10, sameCosine)
+		}
+	}
+}
+
+// alikeItems reads the look-alikes of the open claims as they are now, by text.
+func (w *batch) alikeItems(ctx context.Context, tx storage.Tx, claims []claim) (map[string][]storage.ItemRecord, error) {
+	byText := map[string][]storage.ItemRecord{}
+	for i := range claims {
+		text := claims[i].item.Text
+		if ids := w.found.alike[text]; len(ids) > 0 && claims[i].item.FactKey == "" && byText[text] == nil {
+			list, err := tx.Items(ctx, ids)
+			if err != nil {
+				return nil, err
+			}
+			byText[text] = slices.DeleteFunc(list, func(r storage.ItemRecord) bool {
+				return r.FactKey != "" || !reconcile.SameFigures(r.Text, text)
+			})
+		}
+	}
+	return byText, nil
+}
+
 // decideOpen reconciles an open-world claim. It is a NOOP only for the same
-// proposition: the same words about the same subject, of the same polarity and
-// at least its authority; events must also be of the same time.
-func (w *batch) decideOpen(tx storage.Tx, c *claim, same map[string][]storage.ItemRecord) ActionTaken {
+// proposition: the same words, or a rewording with the same figures, about the
+// same subject, of the same polarity and at least its authority; events must
+// also be of the same time.
+func (w *batch) decideOpen(tx storage.Tx, c *claim, same, alike map[string][]storage.ItemRecord) ActionTaken {
 	out := ActionTaken{Action: memory.ActionAdd, Text: c.item.Text, Predicate: c.item.Predicate,
 		Value: c.item.Value, Reason: reconcile.ReasonNewFact}
 	known := w.sameProposition(c, same[c.item.TextKey])
+	if known == nil {
+		known = w.sameProposition(c, alike[c.item.Text])
+	}
 	if known == nil {
 		c.item.ID = w.newID()
 		out.ItemID = c.item.ID
