@@ -31,10 +31,9 @@ var (
 
 // Limits of the read path. Source: design section 6.
 const (
-	DefaultLimit  = 10
-	MaxLimit      = 100
-	branchDepth   = 100 // candidates of a branch; constant, so that a limit never changes an order
-	resolveSpread = 3   // candidates resolved for each hit wanted, since some fold into others
+	DefaultLimit = 10
+	MaxLimit     = 100
+	branchDepth  = 100 // candidates of a branch; constant, so that a limit never changes an order
 )
 
 // Retriever searches and lists. Its fields are required but Logger.
@@ -62,6 +61,10 @@ type Query struct {
 	SkipContext bool
 	SkipPriors  bool
 }
+
+// spread is how many candidates are read for the hits still wanted: some fold
+// into others, and reading on is another round trip.
+func spread(wanted int) int { return wanted + wanted/2 + 2 }
 
 // view brings the partition's index up to date and runs f on it. A partition
 // that does not exist is empty.

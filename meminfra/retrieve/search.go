@@ -271,7 +271,7 @@ func (s *search) resolveHits(ctx context.Context, ranked []candidate) ([]Hit, er
 	hits := make([]Hit, 0, min(s.limit, len(ranked)))
 	folded := map[string]bool{} // episodes that a better hit quotes
 	for len(ranked) > 0 && len(hits) < s.limit {
-		n := min(len(ranked), s.limit*resolveSpread)
+		n := min(len(ranked), spread(s.limit-len(hits)))
 		batch := ranked[:n]
 		ranked = ranked[n:]
 		rows, err := s.resolve(ctx, s.query.Partition, keysOf(batch, folded), s.adm.KnownAt)

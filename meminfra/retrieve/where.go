@@ -1,6 +1,7 @@
 package retrieve
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -182,25 +183,11 @@ func same(a, b any) bool {
 func compare(a, b any) (c int, ok bool) {
 	switch a := a.(type) {
 	case float64:
-		if b, isNumber := b.(float64); isNumber {
-			switch {
-			case a < b:
-				return -1, true
-			case a > b:
-				return 1, true
-			}
-			return 0, true
-		}
+		b, isNumber := b.(float64)
+		return cmp.Compare(a, b), isNumber
 	case string:
-		if b, isString := b.(string); isString {
-			switch {
-			case a < b:
-				return -1, true
-			case a > b:
-				return 1, true
-			}
-			return 0, true
-		}
+		b, isString := b.(string)
+		return cmp.Compare(a, b), isString
 	}
 	return 0, false
 }
