@@ -2,8 +2,10 @@ package meminfra_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/meminfra/memory-layer/meminfra"
 	"github.com/meminfra/memory-layer/meminfra/memory"
@@ -146,6 +148,36 @@ func TestOtherUsersDoNotWeighIn(t *testing.T) {
 			for i, q := range queries {
 				sameHits(t, when+": "+q, mustSearch(t, ml, meminfra.SearchRequest{UserID: "ada", Query: q}).Hits, before[i])
 			}
+		}
+	})
+}
+
+// TestScoresDoNotAge: the same memory gives the same scores whenever it is asked,
+// so two stores, or two days, can be compared.
+func TestScoresDoNotAge(t *testing.T) {
+	onStores(t, func(t *testing.T, store storage.Store) {
+		clock := testClock()
+		ml := newLayer(t, store, func(o *meminfra.Options) { o.Now = clock.Now })
+		for i, text := range []string{"I live in Paris.", "The lighthouse stands on a rock", "I moved to Rome."} {
+			if _, err := ml.Add(t.Context(), meminfra.AddRequest{UserID: "ada", ConversationID: "c", Messages: []meminfra.Message{
+				{Content: text, SentAt: time.Date(2025, time.Month(i+1), 1, 0, 0, 0, 0, time.UTC)}}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		scores := func() (list []float64) {
+			res, err := ml.Search(t.Context(), meminfra.SearchRequest{UserID: "ada", Query: "Where do I live?"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, h := range res.Hits {
+				list = append(list, h.Score)
+			}
+			return list
+		}
+		before := scores()
+		clock.Advance(1000 * time.Hour)
+		if after := scores(); len(after) == 0 || !slices.Equal(before, after) {
+			t.Errorf("before %v, after %v", before, after)
 		}
 	})
 }

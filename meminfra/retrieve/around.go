@@ -38,7 +38,7 @@ func (r *Retriever) Around(ctx context.Context, partition string, f Filters, ids
 }
 
 func messagesAround(v *index.View, adm *admission, ids []string, neighbours bool) (keys []index.Key) {
-	p := takeCensus(v, adm.admits)
+	p := takeCensus(v, adm.admits, adm.now)
 	seen := map[int]bool{}
 	take := func(row int) {
 		if row >= 0 && !seen[row] {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/meminfra/memory-layer/index"
 	"github.com/meminfra/memory-layer/meminfra/memory"
@@ -25,6 +26,8 @@ type population struct {
 	episodes  bool
 	facts     bool
 	summaries bool
+	now       time.Time
+	newest    time.Time         // the latest event that is not in the future
 	speakers  map[string]string // speaker as written -> folded
 	people    map[string]string // name that someone goes by, folded -> whole name, folded
 
@@ -33,8 +36,8 @@ type population struct {
 }
 
 // takeCensus finds the admitted rows and what they are in one pass.
-func takeCensus(v *index.View, admits func(*index.Attr) bool) *population {
-	p := &population{speakers: map[string]string{}, people: map[string]string{}, subjects: map[string]bool{}}
+func takeCensus(v *index.View, admits func(*index.Attr) bool, now time.Time) *population {
+	p := &population{now: now, speakers: map[string]string{}, people: map[string]string{}, subjects: map[string]bool{}}
 	p.admitted = v.Admit(func(a *index.Attr) bool {
 		if !admits(a) {
 			return false
@@ -48,6 +51,9 @@ func takeCensus(v *index.View, admits func(*index.Attr) bool) *population {
 }
 
 func (p *population) count(a *index.Attr) {
+	if a.At.After(p.newest) && !a.At.After(p.now) {
+		p.newest = a.At
+	}
 	switch {
 	case a.Owner == index.Episode:
 		p.episodes = true

@@ -11,14 +11,16 @@ const (
 	// place in all branches counts 1: enough to tell equals apart, too little to
 	// displace what answers better. Source: design section 6, mild recency.
 	recencyWeight = 0.01
-	// recencyHalf is how old a memory is that gains half as much.
+	// recencyHalf is how much older than the newest a memory is that gains half as much.
 	recencyHalf = 180 * 24 * time.Hour
 	// mostPrior is the most that priors add.
 	mostPrior = recencyWeight
 )
 
-// prior is what a row's event time says for it at a moment, in [0, mostPrior].
-func prior(at, now time.Time) float64 {
-	age := max(now.Sub(at), 0)
+// prior is what a row's event time says for it, in [0, mostPrior]. Its age is
+// counted from the newest event that may be seen, not from the clock: the same
+// memory gives the same scores today and tomorrow, and on either store.
+func prior(at, newest time.Time) float64 {
+	age := max(newest.Sub(at), 0)
 	return recencyWeight * math.Exp2(-float64(age)/float64(recencyHalf))
 }

@@ -124,7 +124,7 @@ type candidate struct {
 // rank runs the branches over the admitted rows, fuses them, and lets the
 // context of the best re-order them.
 func (s *search) rank(v *index.View, embed func(*ask) []float32) []candidate {
-	pop := takeCensus(v, s.adm.admits)
+	pop := takeCensus(v, s.adm.admits, s.adm.now)
 	s.fallBack(pop)
 	ask := readAsk(s.query.Text, pop.people, s.adm.now)
 	vector := embed(&ask)
@@ -149,7 +149,7 @@ func (s *search) rank(v *index.View, embed func(*ask) []float32) []candidate {
 	for i := range list {
 		c := &list[i]
 		if !s.query.SkipPriors {
-			c.why.Prior = prior(c.attr.At, s.adm.now)
+			c.why.Prior = prior(c.attr.At, pop.newest)
 		}
 		c.why.Scale = scale
 		c.score = c.why.score()
