@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -141,6 +142,7 @@ func (m *MemoryLayer) History(ctx context.Context, req HistoryRequest) (*History
 	if err != nil {
 		return nil, fmt.Errorf("history: %w", err)
 	}
+	line = asOf(line, req)
 	actions, err := m.actions(ctx, partition, line)
 	if err != nil {
 		return nil, fmt.Errorf("history: %w", err)
@@ -157,6 +159,27 @@ func (m *MemoryLayer) History(ctx context.Context, req HistoryRequest) (*History
 		return startOf(out.Versions[i]).Before(startOf(out.Versions[j]))
 	})
 	return out, nil
+}
+
+// asOf cuts a line to what a history request asks for.
+func asOf(line []storage.ItemRecord, req HistoryRequest) []storage.ItemRecord {
+	kept := line[:0]
+	for _, r := range line {
+		if !req.KnownAt.IsZero() {
+			r.States = slices.DeleteFunc(r.States, func(s memory.State) bool { return s.SystemFrom.After(req.KnownAt) })
+			if len(r.States) == 0 {
+				continue
+			}
+			if last := &r.States[len(r.States)-1]; last.SystemTo.After(req.KnownAt) {
+				last.SystemTo = time.Time{} // that it would end was not known
+			}
+		}
+		if valid := r.Present().Valid; !req.ValidAt.IsZero() && (valid.From.IsZero() || !valid.Contains(req.ValidAt)) {
+			continue
+		}
+		kept = append(kept, r)
+	}
+	return kept
 }
 
 // startOf is when a version began to hold; an unknown start comes first.

@@ -133,6 +133,11 @@ type ListResult struct {
 type HistoryRequest struct {
 	UserID string
 	ID     string
+	// KnownAt shows the line as it was believed at that moment of system time:
+	// versions and stages that came later are left out. ValidAt keeps the
+	// versions that held at that moment of the world, as believed at KnownAt.
+	KnownAt time.Time
+	ValidAt time.Time
 }
 
 // HistoryResult is a line of versions, by world time and then by order of

@@ -1,6 +1,7 @@
 package meminfra_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -169,6 +170,42 @@ func TestOffsetIsKept(t *testing.T) {
 		}
 		if e := episodes[0]; e.SentOffset != 5*3600+45*60 || !e.SentAt.Equal(at.Truncate(time.Microsecond)) {
 			t.Errorf("said %v, offset %d", e.SentAt, e.SentOffset)
+		}
+	})
+}
+
+// TestHistoryAsOf: a line can be read as it was believed at a moment, and cut to
+// what held at one.
+func TestHistoryAsOf(t *testing.T) {
+	onStores(t, func(t *testing.T, store storage.Store) {
+		clock := testClock()
+		ml := newLayer(t, store, func(o *meminfra.Options) { o.Now = clock.Now })
+		first := say(t, ml, "I live in Paris.", nil)
+		before := clock.Now()
+		clock.Advance(24 * time.Hour)
+		say(t, ml, "I moved to Rome.", nil)
+		texts := func(req meminfra.HistoryRequest) string {
+			req.UserID, req.ID = "ada", first.ItemID
+			res, err := ml.History(t.Context(), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out := ""
+			for _, v := range res.Versions {
+				out += fmt.Sprintf("%s %s %d;", v.Value, v.Status, len(v.Stages))
+			}
+			return out
+		}
+		for want, req := range map[string]meminfra.HistoryRequest{
+			"Paris superseded 2;Rome active 1;": {},
+			"Paris active 1;":                   {KnownAt: before},
+			"Paris superseded 2;":               {ValidAt: before},
+			"Rome active 1;":                    {ValidAt: clock.Now()},
+			"":                                  {KnownAt: before.AddDate(-1, 0, 0)},
+		} {
+			if got := texts(req); got != want {
+				t.Errorf("%+v: %q, want %q", req, got, want)
+			}
 		}
 	})
 }

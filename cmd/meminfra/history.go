@@ -22,19 +22,30 @@ type versionDoc struct {
 
 func (a *app) historyCommand() *cobra.Command {
 	var (
-		req    meminfra.HistoryRequest
-		asJSON bool
+		req              meminfra.HistoryRequest
+		validAt, knownAt string
+		asJSON           bool
 	)
 	cmd := &cobra.Command{
-		Use:     "history --user U [--json] ID",
+		Use:     "history --user U [flags] ID",
 		Short:   "Show all versions of a memory and why each changed",
 		Long:    "Shows the line of versions that a memory belongs to, with each change and its\nreason. ID is any version's.",
 		Example: "  meminfra history --user ada 0198f0c2-7c1e-7abc-8def-0123456789ab",
 		Args:    one("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			req.ID = args[0]
 			if memory.IsBlank(req.UserID) {
 				return meminfra.ErrNoUser
+			}
+			if validAt != "" {
+				if req.ValidAt, err = parseTime("--valid-at", validAt); err != nil {
+					return err
+				}
+			}
+			if knownAt != "" {
+				if req.KnownAt, err = parseTime("--known-at", knownAt); err != nil {
+					return err
+				}
 			}
 			return a.withMemory(cmd.Context(), false, func(ml *meminfra.MemoryLayer) error {
 				res, err := ml.History(cmd.Context(), req)
@@ -46,6 +57,8 @@ func (a *app) historyCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&req.UserID, "user", "", "whose memory (required)")
+	cmd.Flags().StringVar(&validAt, "valid-at", "", "only versions that held at that time")
+	cmd.Flags().StringVar(&knownAt, "known-at", "", "the line as it was believed at that time")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the line as JSON")
 	return cmd
 }
