@@ -7,6 +7,7 @@ import (
 
 	"github.com/meminfra/memory-layer/meminfra/extract"
 	"github.com/meminfra/memory-layer/meminfra/ledger"
+	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
@@ -177,7 +178,7 @@ func (w *batch) addConflict(c memory.Conflict) {
 }
 
 func (w *batch) embed(owner memory.OwnerKind, id string, vector []float32) bool {
-	if !hasDirection(vector) {
+	if !llm.HasDirection(vector) {
 		return false
 	}
 	w.embeddings = append(w.embeddings, memory.Embedding{Partition: w.partition, OwnerKind: owner, OwnerID: id,
@@ -185,21 +186,20 @@ func (w *batch) embed(owner memory.OwnerKind, id string, vector []float32) bool 
 	return true
 }
 
-// hasDirection reports whether a vector says anything: the zero vector, of a
-// text without features, is not stored.
-func hasDirection(v []float32) bool {
-	for _, x := range v {
-		if x != 0 {
-			return true
-		}
-	}
-	return false
-}
-
 func (w *batch) embedEpisodes(waiting map[string]*memory.Episode) {
 	for id := range waiting {
 		w.embed(memory.OwnerEpisode, id, w.found.episodes[id])
 	}
+}
+
+// ownerBatch begins a commit that its owner makes by hand.
+func (m *MemoryLayer) ownerBatch(head storage.Head) *batch {
+	return &batch{partition: head.Partition, change: head.Change, now: memory.Time(m.now()), extractor: "owner", newID: m.newID}
+}
+
+// chainAt continues the ledger at a partition's head.
+func chainAt(head storage.Head) *ledger.Chain {
+	return ledger.NewChain(ledger.Key{}, head.LedgerSeq, head.LedgerHead)
 }
 
 // write puts the rows in the order in which they refer to each other, and one

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/meminfra/memory-layer/meminfra/extract"
-	"github.com/meminfra/memory-layer/meminfra/ledger"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
@@ -147,7 +146,7 @@ func (c Curator) act(ctx context.Context, op, userID, id, reason string, do func
 	var fresh []memory.Item
 	err := c.m.store.Update(ctx, partition, func(tx storage.Tx) error {
 		k := &curation{MemoryLayer: c.m, ctx: ctx, tx: tx, userID: userID, result: result}
-		if err := k.load(partition.ID(), op, id, reason); err != nil {
+		if err := k.load(op, id, reason); err != nil {
 			return err
 		}
 		if err := do(k); err != nil {
@@ -164,7 +163,7 @@ func (c Curator) act(ctx context.Context, op, userID, id, reason string, do func
 }
 
 // load reads the item and its line under the partition's lock.
-func (k *curation) load(partition, op, id, reason string) error {
+func (k *curation) load(op, id, reason string) error {
 	found, err := k.tx.Items(k.ctx, []string{id})
 	if err != nil {
 		return err
@@ -178,8 +177,7 @@ func (k *curation) load(partition, op, id, reason string) error {
 			return err
 		}
 	}
-	k.w = &batch{partition: partition, change: k.tx.Head().Change, now: memory.Time(k.now()), extractor: "owner",
-		newID: k.newID}
+	k.w = k.ownerBatch(k.tx.Head())
 	if reason == "" {
 		reason = op
 	}
@@ -410,8 +408,7 @@ func (k *curation) commit() error {
 			return err
 		}
 	}
-	head := k.tx.Head()
-	if err := k.w.write(k.ctx, k.tx, ledger.NewChain(ledger.Key{}, head.LedgerSeq, head.LedgerHead)); err != nil {
+	if err := k.w.write(k.ctx, k.tx, chainAt(k.tx.Head())); err != nil {
 		return err
 	}
 	d := k.w.decisions[len(k.w.decisions)-1]

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/meminfra/memory-layer/meminfra/ledger"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
@@ -59,13 +58,12 @@ func (c Curator) derive(ctx context.Context, req DeriveRequest) (*ActionTaken, e
 		if len(sources) != len(req.From) {
 			return ErrNotFound
 		}
-		head := tx.Head()
-		w := &batch{partition: partition.ID(), change: head.Change, now: memory.Time(c.m.now()), extractor: "owner", newID: c.m.newID}
+		w := c.m.ownerBatch(tx.Head())
 		item, err := w.derived(tx, req, sources)
 		if err != nil {
 			return err
 		}
-		if err := w.write(ctx, tx, ledger.NewChain(ledger.Key{}, head.LedgerSeq, head.LedgerHead)); err != nil {
+		if err := w.write(ctx, tx, chainAt(tx.Head())); err != nil {
 			return err
 		}
 		out = ActionTaken{Action: memory.ActionAdd, ItemID: item.ID, Text: item.Text, Reason: "derived"}

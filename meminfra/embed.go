@@ -5,7 +5,6 @@ import (
 
 	"github.com/meminfra/memory-layer/meminfra/extract"
 	"github.com/meminfra/memory-layer/meminfra/memory"
-	"github.com/meminfra/memory-layer/meminfra/storage"
 )
 
 // proposal is what an extractor proposed, with the vectors of its texts and of
@@ -63,23 +62,12 @@ func (m *MemoryLayer) embedItems(ctx context.Context, p memory.Partition, items 
 	if len(items) == 0 {
 		return true
 	}
-	texts := make([]string, len(items))
+	list := make([]missing, len(items))
 	for i, item := range items {
-		texts[i] = item.Text
+		list[i] = missing{memory.OwnerItem, item.ID, item.Text}
 	}
-	model := m.embedder.Model()
-	vectors, err := m.embedder.Embed(ctx, texts)
-	if err == nil && len(vectors) == len(texts) {
-		err = m.store.Update(ctx, p, func(tx storage.Tx) error {
-			w := &batch{partition: p.ID(), change: tx.Head().Change, found: proposal{model: model}}
-			for i, item := range items {
-				w.embed(memory.OwnerItem, item.ID, vectors[i])
-			}
-			return tx.PutEmbeddings(ctx, w.embeddings)
-		})
-	}
-	if err != nil || len(vectors) != len(texts) {
-		m.logger.WarnContext(ctx, "embedding failed", "model", model, "texts", len(texts), "error", err)
+	if _, err := m.embedBatch(ctx, p, list); err != nil {
+		m.logger.WarnContext(ctx, "embedding failed", "model", m.embedder.Model(), "texts", len(list), "error", err)
 		return false
 	}
 	return true

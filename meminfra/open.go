@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/reconcile"
 	"github.com/meminfra/memory-layer/meminfra/storage"
@@ -39,7 +40,7 @@ func (a *addition) lookAlikes(ctx context.Context, p *proposal) {
 			continue
 		}
 		text := itemText(c)
-		if v := p.vectors[text]; hasDirection(v) && p.alike[text] == nil {
+		if v := p.vectors[text]; llm.HasDirection(v) && p.alike[text] == nil {
 			p.alike[text] = a.retriever.Nearest(ctx, a.partition.ID(), v, 10, sameCosine)
 		}
 	}

@@ -26,6 +26,17 @@ type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
+// HasDirection reports whether a vector says anything: the zero vector, of a
+// text without any feature, is neither stored nor searched with.
+func HasDirection(vector []float32) bool {
+	for _, x := range vector {
+		if x != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // MeteredEmbedder is an Embedder that tells what a call used.
 type MeteredEmbedder interface {
 	Embedder

@@ -9,6 +9,7 @@ import (
 	"github.com/meminfra/memory-layer/fusion"
 	"github.com/meminfra/memory-layer/index"
 	"github.com/meminfra/memory-layer/intent"
+	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/llm/hashed"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 )
@@ -229,7 +230,7 @@ func (s *search) fallBack(p *population) {
 }
 
 func (s *search) searchVector(v *index.View, vector []float32, admitted *index.Bitmap, k int) []index.Hit {
-	if vector == nil || !slices.ContainsFunc(vector, func(x float32) bool { return x != 0 }) {
+	if vector == nil || !llm.HasDirection(vector) {
 		return nil
 	}
 	hits, err := v.SearchVector(vector, admitted, k)
@@ -248,7 +249,7 @@ func (s *search) searchVector(v *index.View, vector []float32, admitted *index.B
 // noteModel says so if no row has a vector of the present model, as after a
 // change of the model: vectors of two models are never compared.
 func (s *search) noteModel(v *index.View, vector []float32) {
-	if v.Len() == 0 || !slices.ContainsFunc(vector, func(x float32) bool { return x != 0 }) {
+	if v.Len() == 0 || !llm.HasDirection(vector) {
 		return
 	}
 	if some, err := v.SearchVector(vector, v.All(), 1); err == nil && len(some) == 0 {
