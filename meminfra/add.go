@@ -119,7 +119,7 @@ func (a *addition) work(ctx context.Context) error {
 // update runs fn in a commit on the partition, with the ledger chain at its head.
 func (a *addition) update(ctx context.Context, fn func(context.Context, storage.Tx) error) error {
 	return a.store.Update(ctx, a.partition, func(tx storage.Tx) error {
-		a.chain = chainAt(tx.Head())
+		a.chain = a.chainAt(tx.Head())
 		return fn(ctx, tx)
 	})
 }

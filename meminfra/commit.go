@@ -198,8 +198,8 @@ func (m *MemoryLayer) ownerBatch(head storage.Head) *batch {
 }
 
 // chainAt continues the ledger at a partition's head.
-func chainAt(head storage.Head) *ledger.Chain {
-	return ledger.NewChain(ledger.Key{}, head.LedgerSeq, head.LedgerHead)
+func (m *MemoryLayer) chainAt(head storage.Head) *ledger.Chain {
+	return ledger.NewChain(m.ledgerKey, head.LedgerSeq, head.LedgerHead)
 }
 
 // write puts the rows in the order in which they refer to each other, and one

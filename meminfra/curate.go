@@ -408,7 +408,7 @@ func (k *curation) commit() error {
 			return err
 		}
 	}
-	if err := k.w.write(k.ctx, k.tx, chainAt(k.tx.Head())); err != nil {
+	if err := k.w.write(k.ctx, k.tx, k.chainAt(k.tx.Head())); err != nil {
 		return err
 	}
 	d := k.w.decisions[len(k.w.decisions)-1]

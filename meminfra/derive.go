@@ -63,12 +63,12 @@ func (c Curator) derive(ctx context.Context, req DeriveRequest) (*ActionTaken, e
 		if err != nil {
 			return err
 		}
-		if err := w.write(ctx, tx, chainAt(tx.Head())); err != nil {
+		if err := w.write(ctx, tx, c.m.chainAt(tx.Head())); err != nil {
 			return err
 		}
 		out = ActionTaken{Action: memory.ActionAdd, ItemID: item.ID, Text: item.Text, Reason: "derived"}
 		fresh = []memory.Item{item}
-		return tx.InsertOrigins(ctx, unitedOrigins(item.ID, sources))
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (w *batch) derived(tx storage.Tx, req DeriveRequest, sources []storage.Item
 		Subject: memory.UserSubject, Polarity: memory.Positive, Authority: memory.Authorized,
 		Scope: memory.Scope{UserID: req.UserID, Visibility: memory.VisibilityPrivate}, DerivedFrom: req.From,
 		Stated: memory.Validity{From: w.now}, Metadata: req.Metadata, RecordedAt: w.now, Decision: w.newID(),
-		Seq: tx.NextSeq(1), Change: w.change, Salt: newSalt(),
+		Seq: tx.NextSeq(1), Change: w.change, Salt: newSalt(), Origins: unitedOrigins(sources),
 	}
 	item.Root = item.ID
 	for i := range sources {
@@ -155,15 +155,10 @@ func unitedEvidence(sources []storage.ItemRecord) []memory.Evidence {
 
 // unitedOrigins gives the item every origin of its sources: whoever may not
 // see one of them may not see what was made of it.
-func unitedOrigins(itemID string, sources []storage.ItemRecord) []storage.Origin {
-	var list []storage.Origin
+func unitedOrigins(sources []storage.ItemRecord) []memory.Origin {
+	var list []memory.Origin
 	for i := range sources {
-		for _, o := range sources[i].Origins {
-			o.ItemID = itemID
-			if !slices.Contains(list, o) {
-				list = append(list, o)
-			}
-		}
+		list = append(list, sources[i].Origins...)
 	}
-	return list
+	return memory.SortOrigins(list)
 }

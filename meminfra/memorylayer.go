@@ -13,6 +13,7 @@ import (
 	"github.com/meminfra/memory-layer/index/hnsw"
 	"github.com/meminfra/memory-layer/meminfra/extract"
 	"github.com/meminfra/memory-layer/meminfra/extract/patterns"
+	"github.com/meminfra/memory-layer/meminfra/ledger"
 	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/llm/hashed"
 	"github.com/meminfra/memory-layer/meminfra/memory"
@@ -42,6 +43,12 @@ type Options struct {
 	IndexBudget int64
 	// Logger receives warnings, with ids and lengths only; nil is silent.
 	Logger *slog.Logger
+	// LedgerKey makes the ledger's hashes HMACs, so that whoever can write to
+	// the database but has no key cannot forge a chain; the zero key is plain
+	// SHA-256. It may change at any time: entries name the key they were made
+	// with. OldLedgerKeys are earlier ones, which verifying needs.
+	LedgerKey     ledger.Key
+	OldLedgerKeys []ledger.Key
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 	// NewID makes ids, unique and sortable by time; nil makes UUIDv7.
@@ -59,6 +66,8 @@ type MemoryLayer struct {
 	judge     bool
 	registry  *predicates.Registry
 	tenant    string
+	ledgerKey ledger.Key
+	keys      ledger.Keys // all that verifying may need
 	logger    *slog.Logger
 	now       func() time.Time
 	newID     func() string
@@ -97,6 +106,10 @@ func (m *MemoryLayer) configure(o Options) (err error) {
 	m.extractor, m.embedder, m.registry = o.Extractor, o.Embedder, o.Predicates
 	m.generator, m.judge = o.Generator, o.JudgeAnswers
 	m.tenant, m.logger, m.now, m.newID = o.Tenant, o.Logger, o.Now, o.NewID
+	m.ledgerKey = o.LedgerKey
+	if m.keys, err = ledger.NewKeys(append([]ledger.Key{o.LedgerKey}, o.OldLedgerKeys...)...); err != nil {
+		return err
+	}
 	if m.registry == nil {
 		m.registry = predicates.Default()
 	}

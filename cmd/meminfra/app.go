@@ -70,7 +70,9 @@ Environment:
   DATABASE_URL   the store, if --db is not given
   DIRECT_URL     preferred over DATABASE_URL by migrate and init, for a
                  PostgreSQL behind a pooler
-  XDG_DATA_HOME  where the default store lives`,
+  XDG_DATA_HOME  where the default store lives
+  LEDGER_KEY     a secret that the ledger's hashes are made with, if any;
+                 LEDGER_OLD_KEYS are earlier ones, separated by commas`,
 		Args:          a.unknownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceErrors: true,

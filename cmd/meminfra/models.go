@@ -12,10 +12,11 @@ import (
 )
 
 // layerOptions reads from the environment which models are used: LLM_* for
-// extraction and answers, EMBEDDING_* for vectors. Without them everything is
-// built in. meter counts what they use.
+// extraction and answers, EMBEDDING_* for vectors, and LEDGER_KEY. Without them
+// everything is built in. meter counts what they use.
 func (a *app) layerOptions(ctx context.Context, meter *llm.Meter) (*meminfra.Options, error) {
 	opts := &meminfra.Options{Now: a.now}
+	opts.LedgerKey, opts.OldLedgerKeys = a.ledgerKeys()
 	generator, embedder, err := provider.FromEnv(a.getenv)
 	if err != nil {
 		return nil, err

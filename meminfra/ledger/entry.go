@@ -8,40 +8,11 @@
 package ledger
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/hex"
-	"hash"
 	"time"
 
 	"github.com/meminfra/memory-layer/meminfra/memory"
 )
-
-// The algorithms of an entry's hash.
-const (
-	SHA256     = "sha256"
-	HMACSHA256 = "hmac-sha256"
-)
-
-// Key is an HMAC key and its name. The zero Key chains with plain SHA-256.
-type Key struct {
-	ID     string
-	Secret []byte
-}
-
-func (k Key) alg() string {
-	if len(k.Secret) == 0 {
-		return SHA256
-	}
-	return HMACSHA256
-}
-
-func (k Key) hash() hash.Hash {
-	if len(k.Secret) == 0 {
-		return sha256.New()
-	}
-	return hmac.New(sha256.New, k.Secret)
-}
 
 // Chain appends entries after a head.
 type Chain struct {

@@ -100,7 +100,8 @@ func Episode(e memory.Episode) memory.Object {
 	return r.object(KindEpisode, e.ID)
 }
 
-// Item covers every column of an item but its change number.
+// Item covers every column of an item but its change number, and its sources
+// and origins.
 func Item(i memory.Item) memory.Object {
 	r := newRow(i.Salt, KindItem)
 	r.text(i.ID, string(i.Kind), i.Text, i.Subject.Type, i.Subject.Name, i.Predicate, i.Value, i.ValueID,
@@ -108,6 +109,10 @@ func Item(i memory.Item) memory.Object {
 		string(i.Scope.Visibility), i.Vague.Words, i.Supersedes, i.Root, i.Contributor, i.Decision)
 	r.int(i.Seq, int64(i.Polarity), int64(len(i.DerivedFrom)))
 	r.text(i.DerivedFrom...)
+	r.int(int64(len(i.Origins)))
+	for _, o := range memory.SortOrigins(i.Origins) {
+		r.text(o.Kind, o.Name)
+	}
 	r.time(i.Stated.From, i.Stated.To, i.Vague.Earliest, i.Vague.Latest, i.ExpiresAt, i.RecordedAt)
 	r.float(i.Importance)
 	r.float(i.Confidence)

@@ -1,6 +1,10 @@
 package memory
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"time"
+)
 
 // Kind is the kind of an item. The memory layer brief's types map onto it:
 // event and experience are episodic, the rest semantic.
@@ -104,6 +108,7 @@ type Item struct {
 	Supersedes  string // the version before it in its line
 	Root        string // the first version of its line; its own id for the first
 	DerivedFrom []string
+	Origins     []Origin // agents and resources that it came through, by kind and name
 
 	Importance  float64
 	Confidence  float64
@@ -113,6 +118,26 @@ type Item struct {
 	RecordedAt  time.Time
 	Decision    string
 	Salt        []byte
+}
+
+// Origin is an agent or a resource that an item came through; a derived item
+// has those of all its sources. Whoever may not see one may not see the item.
+type Origin struct {
+	Kind string // OriginAgent or OriginResource
+	Name string
+}
+
+// The kinds of origins.
+const (
+	OriginAgent    = "agent"
+	OriginResource = "resource"
+)
+
+// SortOrigins returns them by kind and name, each once: as they are stored.
+func SortOrigins(list []Origin) []Origin {
+	list = slices.Clone(list)
+	slices.SortFunc(list, func(x, y Origin) int { return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Name, y.Name)) })
+	return slices.Compact(list)
 }
 
 // State is an item's status and world interval over a stretch of system time

@@ -135,10 +135,6 @@ func (t *failingTx) InsertConflicts(ctx context.Context, list []memory.Conflict)
 	return try(ctx, t, t.Tx.InsertConflicts, list)
 }
 
-func (t *failingTx) InsertOrigins(ctx context.Context, list []storage.Origin) error {
-	return try(ctx, t, t.Tx.InsertOrigins, list)
-}
-
 func (t *failingTx) PutEmbeddings(ctx context.Context, list []memory.Embedding) error {
 	return try(ctx, t, t.Tx.PutEmbeddings, list)
 }

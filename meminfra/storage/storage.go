@@ -136,14 +136,13 @@ type Tx interface {
 	InsertEpisodes(ctx context.Context, list []memory.Episode) error
 	PutExtractions(ctx context.Context, list []memory.Extraction) error // insert or replace
 	InsertDecisions(ctx context.Context, list []memory.Decision) error
-	InsertItems(ctx context.Context, list []memory.Item) error
+	InsertItems(ctx context.Context, list []memory.Item) error // with sources and origins
 	// CloseStates sets SystemTo of the open state of each item; do it before
 	// inserting the state that follows.
 	CloseStates(ctx context.Context, itemIDs []string, at time.Time) error
 	InsertStates(ctx context.Context, list []memory.State) error
 	InsertEvidence(ctx context.Context, list []memory.Evidence) error
 	InsertConflicts(ctx context.Context, list []memory.Conflict) error
-	InsertOrigins(ctx context.Context, list []Origin) error
 	PutEmbeddings(ctx context.Context, list []memory.Embedding) error // insert or replace
 	InsertGrants(ctx context.Context, list []memory.Grant) error
 	InsertFeedback(ctx context.Context, list []Feedback) error
@@ -205,7 +204,6 @@ type ItemRecord struct {
 	States    []memory.State // by N; the last one is the present belief
 	Evidence  []EvidenceRecord
 	Conflicts []memory.Conflict // those that name it on either side
-	Origins   []Origin
 }
 
 // Present is the state believed now.
@@ -246,14 +244,6 @@ type IdempotencyRecord struct {
 	Body      []byte // SHA-256 of the request
 	Result    string // canonical JSON of ids
 	At        time.Time
-}
-
-// Origin is a contributing agent or resource of an item.
-type Origin struct {
-	Partition string
-	ItemID    string
-	Kind      string // agent or resource
-	Name      string
 }
 
 // Feedback is one reward given to a trace, in [-1,1].

@@ -33,11 +33,16 @@ type records struct {
 	states      []memory.State
 	evidence    []storage.EvidenceRecord
 	conflicts   []memory.Conflict
-	origins     []storage.Origin
+	origins     []origin
 	derivations []derivation
 }
 
 type derivation struct{ item, source string }
+
+type origin struct {
+	item string
+	memory.Origin
+}
 
 // ask queues one query for each table; they are independent of each other, so
 // they travel together.
@@ -48,8 +53,6 @@ func (r *records) ask(b *pgx.Batch, selector string, partition string, arg any) 
 	b.Queue(selectConflict+lookup("conflict", "c", "item", selector)+` UNION `+
 		selectConflict+lookup("conflict", "c", "other", selector)+` ORDER BY item, other`, partition, arg).
 		Query(into(&r.conflicts, scanConflict))
-	b.Queue(`SELECT o.partition, o.item, o.kind, o.name`+lookup("item_origin", "o", "item", selector)+
-		` ORDER BY o.item, o.kind, o.name`, partition, arg).Query(into(&r.origins, scanOrigin))
 }
 
 // askStates queues the queries for items, their sources and their states; from
@@ -58,6 +61,8 @@ func (r *records) askStates(b *pgx.Batch, from func(table string) string, args .
 	b.Queue(selectItem+from("item")+` ORDER BY seq`, args...).Query(into(&r.items, scanItem))
 	b.Queue(`SELECT item, source`+from("item_derivation")+` ORDER BY item, source`, args...).
 		Query(into(&r.derivations, scanDerivation))
+	b.Queue(`SELECT item, kind, name`+from("item_origin")+` ORDER BY item, kind, name`, args...).
+		Query(into(&r.origins, scanOrigin))
 	b.Queue(selectState+from("item_state")+` ORDER BY item, n`, args...).Query(into(&r.states, scanState))
 }
 
@@ -72,6 +77,11 @@ func (r *records) itemStates() []storage.ItemStates {
 	for _, d := range r.derivations {
 		if i := at[d.item]; i != nil {
 			i.DerivedFrom = append(i.DerivedFrom, d.source)
+		}
+	}
+	for _, o := range r.origins {
+		if i := at[o.item]; i != nil {
+			i.Origins = append(i.Origins, o.Origin)
 		}
 	}
 	for _, s := range r.states {
@@ -104,11 +114,6 @@ func (r *records) join() []storage.ItemRecord {
 			if i, ok := at[id]; ok {
 				list[i].Conflicts = append(list[i].Conflicts, c)
 			}
-		}
-	}
-	for _, o := range r.origins {
-		if i, ok := at[o.ItemID]; ok {
-			list[i].Origins = append(list[i].Origins, o)
 		}
 	}
 	return list
@@ -227,7 +232,10 @@ func (t *tx) InsertItems(ctx context.Context, list []memory.Item) error {
 	if err != nil {
 		return err
 	}
-	return t.insertDerivations(ctx, list)
+	if err := t.insertDerivations(ctx, list); err != nil {
+		return err
+	}
+	return t.insertOrigins(ctx, list)
 }
 
 func (t *tx) insertDerivations(ctx context.Context, list []memory.Item) error {
@@ -346,15 +354,20 @@ func scanConflict(row pgx.CollectableRow) (c memory.Conflict, err error) {
 	return c, err
 }
 
-// InsertOrigins implements storage.Tx.
-func (t *tx) InsertOrigins(ctx context.Context, list []storage.Origin) error {
-	return t.insert(ctx, "item_origin", []string{"partition", "item", "kind", "name"}, len(list), func(i int) ([]any, error) {
-		o := &list[i]
-		return []any{t.head.Partition, o.ItemID, o.Kind, o.Name}, nil
+func (t *tx) insertOrigins(ctx context.Context, list []memory.Item) error {
+	var rows []origin
+	for i := range list {
+		for _, o := range memory.SortOrigins(list[i].Origins) {
+			rows = append(rows, origin{list[i].ID, o})
+		}
+	}
+	return t.insert(ctx, "item_origin", []string{"partition", "item", "kind", "name"}, len(rows), func(i int) ([]any, error) {
+		o := &rows[i]
+		return []any{t.head.Partition, o.item, o.Kind, o.Name}, nil
 	})
 }
 
-func scanOrigin(row pgx.CollectableRow) (o storage.Origin, err error) {
-	err = row.Scan(&o.Partition, &o.ItemID, &o.Kind, &o.Name)
+func scanOrigin(row pgx.CollectableRow) (o origin, err error) {
+	err = row.Scan(&o.item, &o.Kind, &o.Name)
 	return o, err
 }

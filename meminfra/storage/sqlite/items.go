@@ -50,6 +50,18 @@ func readStates(ctx context.Context, c *conn, where string, args ...any) ([]stor
 	if err != nil {
 		return nil, err
 	}
+	err = c.each(ctx, `SELECT item, kind, name FROM item_origin `+where+` ORDER BY item, kind, name`, args, func(row scanner) error {
+		var item string
+		var o memory.Origin
+		err := row.Scan(&item, &o.Kind, &o.Name)
+		if m := at[item]; err == nil && m != nil {
+			m.Origins = append(m.Origins, o)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
 	return list, c.each(ctx, `SELECT `+stateColumns+` FROM item_state `+where+` ORDER BY item, n`, args, func(row scanner) error {
 		var s memory.State
 		err := scanState(row, &s)
@@ -100,14 +112,7 @@ WHERE partition = ?1 AND (item IN ` + selector + ` OR other IN ` + selector + `)
 	if err != nil {
 		return nil, err
 	}
-	return list, c.each(ctx, `SELECT partition, item, kind, name FROM item_origin `+where+` ORDER BY item, kind, name`, args, func(row scanner) error {
-		var o storage.Origin
-		err := row.Scan(&o.Partition, &o.ItemID, &o.Kind, &o.Name)
-		if r := at[o.ItemID]; err == nil && r != nil {
-			r.Origins = append(r.Origins, o)
-		}
-		return err
-	})
+	return list, nil
 }
 
 func recordID(r *storage.ItemRecord) string { return r.ID }
@@ -214,7 +219,10 @@ func (t *tx) InsertItems(ctx context.Context, list []memory.Item) error {
 	if err != nil {
 		return err
 	}
-	return t.insertDerivations(ctx, list)
+	if err := t.insertDerivations(ctx, list); err != nil {
+		return err
+	}
+	return t.insertOrigins(ctx, list)
 }
 
 func (t *tx) insertDerivations(ctx context.Context, list []memory.Item) error {
@@ -297,8 +305,15 @@ func (t *tx) InsertConflicts(ctx context.Context, list []memory.Conflict) error 
 	})
 }
 
-// InsertOrigins implements storage.Tx.
-func (t *tx) InsertOrigins(ctx context.Context, list []storage.Origin) error {
-	return put(ctx, t, `INSERT INTO item_origin (partition, item, kind, name) VALUES (?1, ?2, ?3, ?4)`, list,
-		func(o *storage.Origin) ([]any, error) { return []any{t.head.Partition, o.ItemID, o.Kind, o.Name}, nil })
+func (t *tx) insertOrigins(ctx context.Context, list []memory.Item) error {
+	for i := range list {
+		err := put(ctx, t, `INSERT INTO item_origin (partition, item, kind, name) VALUES (?1, ?2, ?3, ?4)`,
+			memory.SortOrigins(list[i].Origins), func(o *memory.Origin) ([]any, error) {
+				return []any{t.head.Partition, list[i].ID, o.Kind, o.Name}, nil
+			})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -35,9 +35,11 @@ func itemFields(t *testing.T, s storage.Store) {
 		var err error
 		item, state, err = insertItem(t.Context(), tx, "i2", func(m *memory.Item, st *memory.State) {
 			m.FactKey, m.DerivedFrom = "user|prefers|drink", []string{"i1"}
+			m.Origins = []memory.Origin{{Kind: "resource", Name: "Ä"}, {Kind: "agent", Name: "a/1"}, {Kind: "resource", Name: "Ä"}}
 			st.Valid.To, st.HoldsSlot = at(12), true
 		})
 		check(t, err)
+		item.Origins = []memory.Origin{{Kind: "agent", Name: "a/1"}, {Kind: "resource", Name: "Ä"}}
 		partition, change := tx.Head().Partition, tx.Head().Change
 		want = storage.ItemRecord{Item: stored(item), States: []memory.State{state}}
 		for n, end := range []int{4, 9} {
@@ -50,8 +52,6 @@ func itemFields(t *testing.T, s storage.Store) {
 		want.Conflicts = []memory.Conflict{{Partition: partition, ItemID: "i2", OtherID: "i1", Reason: "weaker", Decision: "d-i2",
 			At: at(3), Change: change, Salt: []byte{5}}}
 		check(t, tx.InsertConflicts(t.Context(), want.Conflicts))
-		want.Origins = []storage.Origin{{Partition: partition, ItemID: "i2", Kind: "agent", Name: "a/1"}, {Partition: partition, ItemID: "i2", Kind: "resource", Name: "Ä"}}
-		check(t, tx.InsertOrigins(t.Context(), want.Origins))
 		own, err := tx.Items(t.Context(), []string{"i2"})
 		check(t, err)
 		same(t, "within the commit", own, []storage.ItemRecord{want})
