@@ -2,6 +2,7 @@ package eval
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/meminfra/memory-layer/eval/locomo"
@@ -36,7 +37,10 @@ func (r *run) newBench(c *locomo.Conversation) (*bench, error) {
 	opts := r.cfg.Options
 	opts.Tenant = r.tenant
 	opts.Now = func() time.Time { return last.Add(24 * time.Hour) }
-	if r.cfg.Mode == Observations {
+	switch r.cfg.Mode {
+	case Turns:
+		opts.Extractor = nil
+	case Observations:
 		opts.Extractor = newObserved(c)
 	}
 	var err error
@@ -56,7 +60,11 @@ func (b *bench) fill(ctx context.Context) error {
 			continue
 		}
 		res, err := b.ml.Add(ctx, req)
-		if err != nil {
+		var unread *meminfra.ExtractionError
+		switch {
+		case errors.As(err, &unread):
+			b.degraded["a session's messages are stored and could not be read"]++
+		case err != nil:
 			return err
 		}
 		for _, e := range res.Episodes {
@@ -102,6 +110,11 @@ func (b *bench) ask(ctx context.Context, q *locomo.Question) (Outcome, error) {
 	}
 	if o.Values["hit@"+itoa(b.cfg.K)] == 0 {
 		b.miss(&o, res.Hits)
+	}
+	if b.cfg.Answers {
+		if o.Answer, err = b.answer(ctx, q); err != nil {
+			return o, err
+		}
 	}
 	if !b.cfg.SkipBaselines {
 		o.Baselines, err = b.baselines(ctx, q)

@@ -18,22 +18,25 @@ import (
 	"github.com/meminfra/memory-layer/eval/metrics"
 	"github.com/meminfra/memory-layer/fusion"
 	"github.com/meminfra/memory-layer/meminfra"
+	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
 
 // Mode is where the memories of a run come from.
 type Mode string
 
-// The modes. Turns extracts with the extractor of the options, by default the
-// built-in one. Observations takes the facts that the data set's authors let a
-// model extract, each with its turn as evidence, through the same write path.
+// The modes. Turns asks no model: the built-in extractor reads the turns.
+// Observations takes the facts that the data set's authors let a model extract,
+// each with its turn as evidence, through the same write path. Model extracts with
+// the extractor of the options.
 const (
 	Turns        Mode = "turns"
 	Observations Mode = "observations"
+	Model        Mode = "model"
 )
 
 // Modes are all of them.
-var Modes = []Mode{Turns, Observations}
+var Modes = []Mode{Turns, Observations, Model}
 
 // Config says what to run. Conversations are required.
 type Config struct {
@@ -43,9 +46,15 @@ type Config struct {
 	Store         string        // names the kind of store in the report
 	Mode          Mode          // "" is Turns
 	K             int           // depth of the headline figures; 0 is 5
-	// Options configure the memory; the clock is the run's own. The extractor is
-	// replaced in mode observations.
+	// Options configure the memory; the clock is the run's own, and the extractor
+	// is used in mode model only, which needs one.
 	Options meminfra.Options
+	// Answers has every question answered as well, by the generator of the options
+	// if there is one, and scored; Judge grades the answers, nil is nobody.
+	Answers bool
+	Judge   llm.Generator
+	// Usage returns what models have used, for the report; nil is nothing.
+	Usage func() []llm.Line
 	// The switches of the search, as in meminfra.SearchRequest.
 	SkipIntent, SkipContext, SkipPriors bool
 	Fusion                              fusion.Strategy
@@ -59,8 +68,13 @@ type Config struct {
 // retrieved from what was not ranked.
 const fullDepth = 100
 
-// ErrNoQuestions: nothing to score.
-var ErrNoQuestions = errors.New("no questions with evidence")
+// Errors of Run.
+var (
+	// ErrNoQuestions: nothing to score.
+	ErrNoQuestions = errors.New("no questions with evidence")
+	// ErrNoModel: mode model without an extractor.
+	ErrNoModel = errors.New("mode model needs a model to extract with")
+)
 
 // Run adds every conversation to a memory of its own in the store and asks its
 // questions. Each run takes a tenant of its own, so a store may be used again;
@@ -71,6 +85,9 @@ func Run(ctx context.Context, store storage.Store, cfg Config) (*Report, error) 
 	}
 	if cfg.Mode == "" {
 		cfg.Mode = Turns
+	}
+	if cfg.Mode == Model && cfg.Options.Extractor == nil {
+		return nil, ErrNoModel
 	}
 	r := newRun(store, cfg)
 	total := 0
@@ -133,6 +150,8 @@ type Outcome struct {
 	Fate         string                    `json:"fate"` // "" for a hit, else why it is none
 	top          []Shown
 	goldText     []Shown
+	// Answer is what the memory answered, nil if it was not asked to.
+	Answer *Answered `json:"answer,omitempty"`
 }
 
 // The fates of a question none of whose evidence is among the first k hits.

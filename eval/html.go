@@ -24,8 +24,9 @@ var pageTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
 // questions, so what may be done with it is up to the data's licence.
 func (r *Report) WriteHTML(w io.Writer) error {
 	type section struct {
-		Title string
-		Rows  [][]string
+		Title   string
+		Columns []string
+		Rows    [][]string
 	}
 	type miss struct {
 		Outcome
@@ -34,7 +35,6 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	data := struct {
 		Title          string
 		Mode           Mode
-		Columns        []string
 		Headline       []string
 		Figures        []string
 		Sections       []section
@@ -43,21 +43,28 @@ func (r *Report) WriteHTML(w io.Writer) error {
 		Facts          [][2]string
 		Misses         []miss
 		K              int
-	}{Title: r.title(), Mode: r.Protocol.Mode, Columns: append([]string{"", "n"}, r.columns()...), Headline: headline(r.K),
+	}{Title: r.title(), Mode: r.Protocol.Mode, Headline: headline(r.K),
 		Facts: r.facts(), K: r.K}
 	for _, name := range data.Headline {
 		data.Figures = append(data.Figures, figure(r.Overall, name))
 	}
-	for _, s := range r.sections() {
-		out := section{Title: s.title}
-		for _, row := range s.rows {
+	table := func(title string, columns []string, rows []row) {
+		out := section{Title: title, Columns: append([]string{"", "n"}, columns...)}
+		for _, row := range rows {
 			cells := []string{row.name, itoa(row.s.N)}
-			for _, name := range r.columns() {
+			for _, name := range columns {
 				cells = append(cells, figure(row.s, name))
 			}
 			out.Rows = append(out.Rows, cells)
 		}
 		data.Sections = append(data.Sections, out)
+	}
+	for _, s := range r.sections() {
+		table(s.title, r.columns(), s.rows)
+	}
+	if r.Answers != nil {
+		columns, rows := r.answerSection()
+		table("Answers", columns, rows)
 	}
 	for i := range r.Questions {
 		if o := &r.Questions[i]; o.Fate != "" {

@@ -68,6 +68,9 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 			b.WriteByte('\n')
 		}
 	}
+	if r.Answers != nil {
+		r.writeAnswers(&b)
+	}
 	b.WriteString("\n## Why questions were missed\n\n")
 	for _, fate := range []string{NotStored, NotRetrieved, NotRanked} {
 		fmt.Fprintf(&b, "- %s: %d\n", words(fate), r.Attribution[fate])
@@ -78,6 +81,49 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// answerSection is the table of the answers: its columns and rows.
+func (r *Report) answerSection() (columns []string, rows []row) {
+	columns = []string{"score", "abstained", "cited"}
+	if r.Answers.Judge != "" {
+		columns = []string{"score", "graded", "abstained", "cited"}
+	}
+	rows = []row{{"all questions", r.Answers.Overall}, {"without adversarial", r.Answers.Answerable}}
+	for _, c := range locomo.Categories {
+		if s, ok := r.Answers.ByCategory[c.String()]; ok {
+			rows = append(rows, row{c.String(), s})
+		}
+	}
+	return columns, rows
+}
+
+func (r *Report) writeAnswers(b *strings.Builder) {
+	columns, rows := r.answerSection()
+	fmt.Fprintf(b, "\n## Answers\n\n| | n | %s |\n|---|---|%s\n", strings.Join(columns, " | "), strings.Repeat("---|", len(columns)))
+	for _, row := range rows {
+		fmt.Fprintf(b, "| %s | %d |", row.name, row.s.N)
+		for _, name := range columns {
+			fmt.Fprintf(b, " %s |", figure(row.s, name))
+		}
+		b.WriteByte('\n')
+	}
+}
+
+// answerFacts say who answered, who graded and what it cost.
+func (r *Report) answerFacts() [][2]string {
+	var out [][2]string
+	if a := r.Answers; a != nil {
+		line := "by " + a.Reader
+		if a.Judge != "" {
+			line += ", graded by " + a.Judge
+		}
+		out = append(out, [2]string{"answers", line + "; score is the official script's (F1 by category; abstaining for adversarial)"})
+	}
+	for _, l := range r.Usage {
+		out = append(out, [2]string{"used for " + l.Operation, fmt.Sprintf("%s: %d calls, %d tokens in, %d out", l.Model, l.Calls, l.InputTokens, l.OutputTokens)})
+	}
+	return out
 }
 
 func (r *Report) title() string {
@@ -101,7 +147,7 @@ func words(name string) string { return strings.ReplaceAll(name, "_", " ") }
 // facts are the protocol and the cost as pairs of name and value.
 func (r *Report) facts() [][2]string {
 	p := r.Protocol
-	return [][2]string{
+	return append([][2]string{
 		{"data", p.Data},
 		{"questions", fmt.Sprintf("%d scored, %d left out for want of evidence", p.Questions, p.Excluded)},
 		{"scoring", p.Scoring},
@@ -113,7 +159,7 @@ func (r *Report) facts() [][2]string {
 		{"intents", r.intentLine()},
 		{"degraded", r.degradedLine()},
 		{"malformed evidence", fmt.Sprintf("%d notes", len(p.Notes))},
-	}
+	}, r.answerFacts()...)
 }
 
 func onOff(b bool) string {

@@ -10,6 +10,7 @@ import (
 	"github.com/meminfra/memory-layer/eval/metrics"
 	"github.com/meminfra/memory-layer/fusion"
 	"github.com/meminfra/memory-layer/meminfra"
+	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/llm/hashed"
 )
 
@@ -28,6 +29,8 @@ type Report struct {
 	Intents        IntentCounts       `json:"intents"`
 	Write          WriteCost          `json:"write"`
 	Degraded       map[string]int     `json:"degraded"`
+	Answers        *AnswerReport      `json:"answers,omitempty"`
+	Usage          []llm.Line         `json:"usage,omitempty"`
 	Questions      []Outcome          `json:"questions"`
 	K              int                `json:"-"`
 }
@@ -100,6 +103,11 @@ func headline(k int) []string {
 
 // summarize averages outcomes' values; pick chooses which values of an outcome.
 func summarize(outcomes []Outcome, k int, pick func(*Outcome) metrics.Values) Summary {
+	return summarizeBy(outcomes, headline(k), pick)
+}
+
+// summarizeBy is summarize with intervals for the figures named.
+func summarizeBy(outcomes []Outcome, names []string, pick func(*Outcome) metrics.Values) Summary {
 	list := make([]metrics.Values, 0, len(outcomes))
 	for i := range outcomes {
 		if v := pick(&outcomes[i]); v != nil {
@@ -107,7 +115,7 @@ func summarize(outcomes []Outcome, k int, pick func(*Outcome) metrics.Values) Su
 		}
 	}
 	s := Summary{N: len(list), Values: metrics.Mean(list), CI95: map[string]metrics.Interval{}}
-	for _, name := range headline(k) {
+	for _, name := range names {
 		x := make([]float64, len(list))
 		for i, v := range list {
 			x[i] = v[name]
@@ -148,6 +156,12 @@ func (r *run) report() *Report {
 		for _, name := range Baselines {
 			out.Baselines[name] = summarize(r.outcomes, r.cfg.K, func(o *Outcome) metrics.Values { return o.Baselines[name] })
 		}
+	}
+	if r.cfg.Answers {
+		out.Answers = r.answerReport()
+	}
+	if r.cfg.Usage != nil {
+		out.Usage = r.cfg.Usage()
 	}
 	r.count(out)
 	return out
@@ -195,7 +209,7 @@ func extractorName(cfg Config) string {
 	switch {
 	case cfg.Mode == Observations:
 		return (*observed)(nil).ID()
-	case cfg.Options.Extractor != nil:
+	case cfg.Mode == Model:
 		return cfg.Options.Extractor.ID()
 	}
 	return "built in"

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -17,7 +18,11 @@ import (
 	"github.com/meminfra/memory-layer/eval"
 	dataset "github.com/meminfra/memory-layer/eval/locomo"
 	"github.com/meminfra/memory-layer/fusion"
+	"github.com/meminfra/memory-layer/meminfra/extract/model"
+	"github.com/meminfra/memory-layer/meminfra/llm"
+	"github.com/meminfra/memory-layer/meminfra/llm/replay"
 	"github.com/meminfra/memory-layer/meminfra/storage"
+	"github.com/meminfra/memory-layer/predicates"
 )
 
 func (a *app) evalCommand() *cobra.Command {
@@ -39,6 +44,7 @@ type evalFlags struct {
 	k             int
 	json, md      bool
 	html          string
+	tape, replay  string
 	cfg           eval.Config
 }
 
@@ -54,17 +60,23 @@ The file is not part of meminfra (CC BY-NC 4.0): github.com/snap-research/LoCoMo
 data/locomo10.json. The memory is a temporary SQLite file, unless --db or
 EVAL_DATABASE_URL names a store; a run leaves its memories in such a store, under
 a tenant of its own. Vectors are the built-in embedder's, or those of the model
-that EMBEDDING_* names.`,
+that EMBEDDING_* names.
+
+Mode model extracts with the language model that LLM_* names; --answers has every
+question answered as well, by that model if there is one, and graded by it. With
+--tape FILE what models say is kept: a run that was broken off goes on where it was
+and pays for nothing twice. --replay FILE asks no model: it plays such a tape.`,
 		Example: `  meminfra eval locomo --data locomo10.json
   meminfra eval locomo --data locomo10.json --conversation conv-30 --conversation conv-42 --html report.html
-  meminfra eval locomo --data locomo10.json --no-context --json > without.json`,
+  meminfra eval locomo --data locomo10.json --no-context --json > without.json
+  meminfra eval locomo --data locomo10.json --conversation conv-30 --mode model --answers --tape conv-30.tape`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.evalLocomo(cmd, &f) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.data, "data", "", "the LoCoMo file (required)")
 	flags.StringArrayVar(&f.conversations, "conversation", nil, "only this conversation, repeatable")
-	flags.StringVar(&f.mode, "mode", string(eval.Turns), "where memories come from: turns (the built-in extractor) or observations (those in the file)")
+	flags.StringVar(&f.mode, "mode", string(eval.Turns), "where memories come from: turns (the built-in extractor), observations (those in the file) or model (the model of LLM_*)")
 	flags.IntVar(&f.k, "k", 5, "depth of the headline figures, 1 to 100")
 	flags.BoolVar(&f.json, "json", false, "print the report as JSON, question by question")
 	flags.BoolVar(&f.md, "markdown", false, "print the report as Markdown")
@@ -73,6 +85,9 @@ that EMBEDDING_* names.`,
 	flags.BoolVar(&f.cfg.SkipIntent, "no-intent", false, "do not infer a predicate from the question")
 	flags.BoolVar(&f.cfg.SkipContext, "no-context", false, "leave the order to fusion alone")
 	flags.BoolVar(&f.cfg.SkipPriors, "no-priors", false, "give nothing to what is recent")
+	flags.BoolVar(&f.cfg.Answers, "answers", false, "answer every question too and score the answers")
+	flags.StringVar(&f.tape, "tape", "", "keep what models say in this file, and go on from what it has")
+	flags.StringVar(&f.replay, "replay", "", "play this tape and ask no model")
 	flags.BoolVar(&f.cfg.SkipBaselines, "no-baselines", false, "leave the baselines out")
 	return cmd
 }
@@ -85,7 +100,9 @@ func (f *evalFlags) check() error {
 	case f.k < 1 || f.k > 100:
 		return usage("--k: not between 1 and 100", "--k 5")
 	case !slices.Contains(eval.Modes, eval.Mode(f.mode)):
-		return usage("--mode: unknown mode", "--mode turns or --mode observations")
+		return usage("--mode: unknown mode", "--mode turns, --mode observations or --mode model")
+	case f.tape != "" && f.replay != "":
+		return usage("--tape and --replay exclude each other", "--tape FILE to go on, --replay FILE to ask nobody")
 	}
 	switch f.fusion {
 	case fusion.Default.Name():
@@ -105,11 +122,11 @@ func (a *app) evalLocomo(cmd *cobra.Command, f *evalFlags) error {
 	if err := f.load(); err != nil {
 		return err
 	}
-	models, err := a.layerOptions(cmd.Context(), nil)
+	closeTape, err := a.evalModels(cmd.Context(), f)
 	if err != nil {
 		return err
 	}
-	f.cfg.Options.Embedder = models.Embedder // no mode here asks a language model
+	defer closeTape()
 	return a.withEvalStore(cmd, &f.cfg, func(store storage.Store) error {
 		bar := a.evalProgress(&f.cfg)
 		report, err := eval.Run(cmd.Context(), store, f.cfg)
@@ -121,6 +138,55 @@ func (a *app) evalLocomo(cmd *cobra.Command, f *evalFlags) error {
 		}
 		return a.printReport(report, f)
 	})
+}
+
+// evalModels sets the models of a run: taped, and metered above the tape, so that
+// a run's cost is the same whether it asked or played. The embedder is used in
+// every mode, the language model where the mode or --answers wants it.
+func (a *app) evalModels(ctx context.Context, f *evalFlags) (closeTape func(), err error) {
+	models, err := a.layerOptions(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	generator, embedder := models.Generator, models.Embedder
+	var tape *replay.Tape
+	switch {
+	case f.tape != "":
+		tape, err = replay.Resume(f.tape)
+	case f.replay != "":
+		tape, err = replay.Play(f.replay)
+	}
+	if err != nil {
+		return nil, err
+	}
+	closeTape = func() {}
+	if tape != nil {
+		closeTape = func() { _ = tape.Close() }
+	}
+	meter := llm.NewMeter(nil)
+	f.cfg.Usage = meter.Lines
+	if embedder != nil {
+		if tape != nil {
+			embedder = tape.Embedder(embedder)
+		}
+		f.cfg.Options.Embedder = meter.Embedder(embedder)
+	}
+	asks := f.cfg.Mode == eval.Model || f.cfg.Answers
+	switch {
+	case generator == nil && f.cfg.Mode == eval.Model:
+		return nil, usage("--mode model: no language model is configured", "LLM_PROVIDER, LLM_MODEL and what the provider needs")
+	case generator == nil || !asks:
+		return closeTape, nil
+	}
+	if tape != nil {
+		generator = tape.Generator(generator)
+	}
+	generator = meter.Generator(generator)
+	f.cfg.Options.Generator, f.cfg.Options.JudgeAnswers, f.cfg.Judge = generator, true, generator
+	if f.cfg.Mode == eval.Model {
+		f.cfg.Options.Extractor, err = model.New(generator, predicates.Default(), nil)
+	}
+	return closeTape, err
 }
 
 // load reads the data and says which it was by its hash.

@@ -43,6 +43,17 @@ func TestEvalReportsAndComparison(t *testing.T) {
 	}
 }
 
+func TestEvalAnswers(t *testing.T) {
+	c := newCLI(t)
+	var doc map[string]any
+	c.document(&doc, "eval", "locomo", "--data", miniData, "--answers", "--no-baselines", "--json")
+	answers, _ := doc["answers"].(map[string]any)
+	wantKeys(t, "answers", answers, "reader judge overall overall_without_adversarial by_category")
+	if out := c.ok("eval", "locomo", "--data", miniData, "--answers", "--no-baselines"); !strings.Contains(out, "## Answers") || !strings.Contains(out, "answers: by quotes") {
+		t.Errorf("report:\n%s", out)
+	}
+}
+
 func TestEvalSuite(t *testing.T) {
 	if out := newCLI(t).ok("eval", "suite"); !strings.Contains(out, "| knowledge_update | 24 | 1.000") {
 		t.Errorf("suite:\n%s", out)
@@ -52,7 +63,10 @@ func TestEvalSuite(t *testing.T) {
 func TestEvalUsage(t *testing.T) {
 	c := newCLI(t)
 	c.fails(exitUsage, "no data given", "eval", "locomo")
-	c.fails(exitUsage, "unknown mode", "eval", "locomo", "--data", miniData, "--mode", "model")
+	c.fails(exitUsage, "unknown mode", "eval", "locomo", "--data", miniData, "--mode", "guess")
+	c.fails(exitUsage, "no language model is configured", "eval", "locomo", "--data", miniData, "--mode", "model")
+	c.fails(exitUsage, "exclude each other", "eval", "locomo", "--data", miniData, "--tape", "a", "--replay", "b")
+	c.fails(exitFailure, "no such file", "eval", "locomo", "--data", miniData, "--replay", "nowhere.tape")
 	c.fails(exitUsage, "unknown strategy", "eval", "locomo", "--data", miniData, "--fusion", "sum")
 	c.fails(exitUsage, "--k", "eval", "locomo", "--data", miniData, "--k", "0")
 	c.fails(exitUsage, "no conversation conv-1", "eval", "locomo", "--data", miniData, "--conversation", "conv-1")

@@ -29,9 +29,10 @@ var ErrNotRecorded = errors.New("not on the tape")
 // Tape is a file of recorded answers. It is safe for concurrent use.
 type Tape struct {
 	mu     sync.Mutex
-	file   *os.File // nil when playing back
+	file   *os.File // nil when only playing back
 	lines  map[string][]line
 	played map[string]int
+	asked  int
 }
 
 // line is one answer: a reply or vectors.
@@ -48,7 +49,7 @@ func Record(path string) (*Tape, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Tape{file: f}, nil
+	return &Tape{file: f, played: map[string]int{}}, nil
 }
 
 // Play opens a tape to answer from. Nothing is asked of the models. A request
@@ -61,23 +62,92 @@ func Play(path string) (*Tape, error) {
 	}
 	defer f.Close()
 	t := &Tape{lines: map[string][]line{}, played: map[string]int{}}
+	return t, t.read(f, path)
+}
+
+// Resume opens a tape to answer from and to add to, made with mode 0600 if it is
+// not there: what it has is played back, each answer once, and what it has not is
+// asked of the models and kept. So a run that was broken off goes on where it
+// was, and pays for nothing twice. A last line that was cut off is dropped.
+func Resume(path string) (*Tape, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	t := &Tape{file: f, lines: map[string][]line{}, played: map[string]int{}}
+	if err := t.mend(path); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return t, nil
+}
+
+// mend reads the tape to the end of its last whole line and cuts what follows.
+func (t *Tape) mend(path string) error {
+	whole, err := lastLineEnd(t.file)
+	if err != nil {
+		return err
+	}
+	if err := t.file.Truncate(whole); err != nil {
+		return err
+	}
+	if _, err := t.file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	if err := t.read(t.file, path); err != nil {
+		return err
+	}
+	_, err = t.file.Seek(0, io.SeekEnd)
+	return err
+}
+
+// lastLineEnd is the length of the file up to its last line feed.
+func lastLineEnd(f *os.File) (int64, error) {
+	r := bufio.NewReader(f)
+	var n, end int64
+	for {
+		b, err := r.ReadSlice('\n')
+		n += int64(len(b))
+		switch {
+		case err == nil:
+			end = n
+		case err == io.EOF:
+			return end, nil
+		case err != bufio.ErrBufferFull:
+			return 0, err
+		}
+	}
+}
+
+// read takes in the recorded answers.
+func (t *Tape) read(f io.Reader, path string) error {
 	r := bufio.NewReader(f)
 	for n := 1; ; n++ {
 		b, err := r.ReadBytes('\n')
 		if len(b) > 0 {
 			var l line
 			if json.Unmarshal(b, &l) != nil {
-				return nil, fmt.Errorf("%s: line %d is no recorded answer", path, n)
+				return fmt.Errorf("%s: line %d is no recorded answer", path, n)
 			}
 			t.lines[l.Key] = append(t.lines[l.Key], l)
 		}
 		if err == io.EOF {
-			return t, nil
+			return nil
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
+}
+
+// Counts returns how many requests the tape answered, and how many it passed on
+// to a model.
+func (t *Tape) Counts() (played, asked int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, n := range t.played {
+		played += n
+	}
+	return played, t.asked
 }
 
 // Close ends recording.
@@ -102,12 +172,15 @@ type generator struct {
 
 func (g *generator) Generate(ctx context.Context, req llm.Request) (llm.Response, error) {
 	key := hash("generate", g.Model(), req)
-	if g.tape.file == nil {
-		l, err := g.tape.next(ctx, key)
-		if err != nil || l.Reply == nil {
-			return llm.Response{}, orMissing(err, key)
-		}
+	l, err := g.tape.next(ctx, key)
+	if err != nil {
+		return llm.Response{}, err
+	}
+	if l != nil && l.Reply != nil {
 		return *l.Reply, nil
+	}
+	if g.tape.file == nil {
+		return llm.Response{}, missing(key)
 	}
 	resp, err := g.Generator.Generate(ctx, req)
 	if err == nil {
@@ -126,12 +199,15 @@ func (e *embedder) Embed(ctx context.Context, texts []string) ([][]float32, erro
 		return nil, nil
 	}
 	key := hash("embed", e.Model(), texts)
-	if e.tape.file == nil {
-		l, err := e.tape.next(ctx, key)
-		if err != nil || len(l.Vectors) != len(texts) {
-			return nil, orMissing(err, key)
-		}
+	l, err := e.tape.next(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if l != nil && len(l.Vectors) == len(texts) {
 		return unpack(l.Vectors)
+	}
+	if e.tape.file == nil {
+		return nil, missing(key)
 	}
 	vectors, err := e.Embedder.Embed(ctx, texts)
 	if err == nil {
@@ -140,10 +216,7 @@ func (e *embedder) Embed(ctx context.Context, texts []string) ([][]float32, erro
 	return vectors, err
 }
 
-func orMissing(err error, key string) error {
-	if err != nil {
-		return err
-	}
+func missing(key string) error {
 	return fmt.Errorf("request %s: %w", key, ErrNotRecorded)
 }
 
@@ -157,19 +230,23 @@ func hash(kind, model string, req any) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func (t *Tape) next(ctx context.Context, key string) (line, error) {
+// next is the recorded answer to a request, nil for none. A tape that can be
+// added to gives each answer once, since a model asked again may say otherwise;
+// one that cannot gives its last answer from then on.
+func (t *Tape) next(ctx context.Context, key string) (*line, error) {
 	if err := ctx.Err(); err != nil {
-		return line{}, err
+		return nil, err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	list := t.lines[key]
-	if len(list) == 0 {
-		return line{}, orMissing(nil, key)
+	n := t.played[key]
+	if len(list) == 0 || t.file != nil && n >= len(list) {
+		t.asked++
+		return nil, nil
 	}
-	n := min(t.played[key], len(list)-1)
 	t.played[key]++
-	return list[n], nil
+	return &list[min(n, len(list)-1)], nil
 }
 
 func (t *Tape) keep(l line) error {

@@ -72,6 +72,49 @@ func TestRecordAndPlay(t *testing.T) {
 	}
 }
 
+// A run that is broken off, even in the middle of a line, goes on where it was.
+func TestResumeAsksOnlyWhatIsMissing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tape.jsonl")
+	ask := func(g llm.Generator, text string) string {
+		r, err := g.Generate(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Content: text}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Text
+	}
+	run := func(script []string, questions ...string) (answers []string, played, asked int) {
+		tape, err := replay.Resume(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := tape.Generator(memtest.NewGenerator(script...))
+		for _, q := range questions {
+			answers = append(answers, ask(g, q))
+		}
+		played, asked = tape.Counts()
+		if err := tape.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return answers, played, asked
+	}
+	if got, played, asked := run([]string{"one", "two"}, "a", "b"); !reflect.DeepEqual(got, []string{"one", "two"}) || played != 0 || asked != 2 {
+		t.Errorf("%v, played %d, asked %d", got, played, asked)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString(`{"key":"cut off in the mid`); err != nil || f.Close() != nil {
+		t.Fatal(err)
+	}
+	if got, played, asked := run([]string{"three", "four"}, "a", "b", "a", "c"); !reflect.DeepEqual(got, []string{"one", "two", "three", "four"}) || played != 2 || asked != 2 {
+		t.Errorf("%v, played %d, asked %d", got, played, asked)
+	}
+	if got, played, asked := run(nil, "a", "a", "b", "c"); !reflect.DeepEqual(got, []string{"one", "three", "two", "four"}) || played != 4 || asked != 0 {
+		t.Errorf("%v, played %d, asked %d", got, played, asked)
+	}
+}
+
 func TestTapeIsPrivateAndChecked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tape.jsonl")
 	tape, err := replay.Record(path)
