@@ -12,8 +12,13 @@ type Trace struct {
 	Route     string
 	Intent    string // canonical JSON of the intent used, "" for none
 	Degraded  []string
-	At        time.Time
-	Items     []TraceItem
+	// Model and PromptHash name what made the answer, or the intent of a search:
+	// the model and the wording of its prompts. Both "" if no model had a part.
+	Model      string
+	PromptHash string
+	Rungs      []string // of the ladder that an answer tried, in order
+	At         time.Time
+	Items      []TraceItem
 }
 
 // TraceItem is one result of a trace. Rank counts from 1.

@@ -15,7 +15,7 @@ var ErrBroken = errors.New("broken on purpose")
 
 // FailingStore is a store whose n-th write fails before it reaches the store
 // beneath. Writes are the writing methods of storage.Tx, each end of an Update
-// whose function succeeded (the commit), and PutTrace, counted over all calls.
+// whose function succeeded (the commit), PutTrace and AddUsage, counted over all calls.
 // A test that loops over n until Failed is false has broken every write once:
 //
 //	for n := 1; ; n++ {
@@ -81,6 +81,14 @@ func (s *FailingStore) PutTrace(ctx context.Context, t memory.Trace) error {
 		return err
 	}
 	return s.Store.PutTrace(ctx, t)
+}
+
+// AddUsage implements storage.Store.
+func (s *FailingStore) AddUsage(ctx context.Context, list []memory.Usage) error {
+	if err := s.write(); err != nil {
+		return err
+	}
+	return s.Store.AddUsage(ctx, list)
 }
 
 type failingTx struct {

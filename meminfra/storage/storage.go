@@ -67,6 +67,9 @@ type Store interface {
 	// change number. It also drops traces older than memory.TraceRetention
 	// now and then.
 	PutTrace(ctx context.Context, t memory.Trace) error
+	// AddUsage adds to what operations used of models on their days; like a
+	// trace it takes no partition lock and changes no change number.
+	AddUsage(ctx context.Context, list []memory.Usage) error
 	// Describe names the store for people, without credentials, for example
 	// "sqlite:/home/ada/memory.db" or "postgres://db.example:5432/app".
 	Describe() string
@@ -95,6 +98,9 @@ type Reader interface {
 	Decisions(ctx context.Context, partition string, ids []string) ([]memory.Decision, error)
 	// Trace returns a trace with its items by rank. Errors: ErrNotFound.
 	Trace(ctx context.Context, partition, id string) (memory.Trace, error)
+	// Usage returns what the partition used on that day (midnight UTC) and
+	// after it, by day, operation and model.
+	Usage(ctx context.Context, partition string, since time.Time) ([]memory.Usage, error)
 	// Grants returns all grant events of the tenant-directory partition that
 	// touch the given left id, or right id, by (At, Change, ID).
 	Grants(ctx context.Context, partition string, p GrantParams) ([]memory.Grant, error)

@@ -1,5 +1,5 @@
 -- The ledger chain of each partition, access grants (in the tenant-directory
--- partition), traces and the feedback on them.
+-- partition), traces and the feedback on them, and what models were used.
 
 CREATE TABLE ledger (
     partition text COLLATE "C" NOT NULL,
@@ -31,14 +31,17 @@ CREATE INDEX access_grant_left ON access_grant (partition, kind, left_id, right_
 CREATE INDEX access_grant_right ON access_grant (partition, kind, right_id, left_id, at);
 
 CREATE TABLE trace (
-    partition text COLLATE "C" NOT NULL,
-    trace     text COLLATE "C" NOT NULL,
-    kind      text COLLATE "C" NOT NULL,
-    query     text COLLATE "C" NOT NULL,
-    route     text COLLATE "C" NOT NULL DEFAULT '',
-    intent    text COLLATE "C" NOT NULL DEFAULT '',
-    degraded  text COLLATE "C" NOT NULL DEFAULT '', -- canonical JSON list
-    at        bigint NOT NULL,
+    partition   text COLLATE "C" NOT NULL,
+    trace       text COLLATE "C" NOT NULL,
+    kind        text COLLATE "C" NOT NULL,
+    query       text COLLATE "C" NOT NULL,
+    route       text COLLATE "C" NOT NULL DEFAULT '',
+    intent      text COLLATE "C" NOT NULL DEFAULT '',
+    degraded    text COLLATE "C" NOT NULL DEFAULT '', -- canonical JSON list
+    model       text COLLATE "C" NOT NULL DEFAULT '',
+    prompt_hash text COLLATE "C" NOT NULL DEFAULT '',
+    rungs       text COLLATE "C" NOT NULL DEFAULT '', -- canonical JSON list
+    at          bigint NOT NULL,
     PRIMARY KEY (partition, trace)
 );
 CREATE INDEX trace_at ON trace (partition, at);
@@ -70,3 +73,14 @@ CREATE TABLE feedback (
     PRIMARY KEY (partition, feedback)
 );
 CREATE UNIQUE INDEX feedback_once ON feedback (partition, trace, key) WHERE key <> '';
+
+CREATE TABLE usage (
+    partition     text COLLATE "C" NOT NULL,
+    day           bigint NOT NULL, -- midnight
+    operation     text COLLATE "C" NOT NULL,
+    model         text COLLATE "C" NOT NULL,
+    calls         bigint NOT NULL DEFAULT 0,
+    input_tokens  bigint NOT NULL DEFAULT 0,
+    output_tokens bigint NOT NULL DEFAULT 0,
+    PRIMARY KEY (partition, day, operation, model)
+);

@@ -1,5 +1,5 @@
 -- The ledger chain of each partition, access grants (in the tenant-directory
--- partition), traces and the feedback on them.
+-- partition), traces and the feedback on them, and what models were used.
 
 CREATE TABLE ledger (
     partition TEXT NOT NULL,
@@ -31,14 +31,17 @@ CREATE INDEX access_grant_left ON access_grant (partition, kind, left_id, right_
 CREATE INDEX access_grant_right ON access_grant (partition, kind, right_id, left_id, at);
 
 CREATE TABLE trace (
-    partition TEXT NOT NULL,
-    trace     TEXT NOT NULL,
-    kind      TEXT NOT NULL,
-    query     TEXT NOT NULL,
-    route     TEXT NOT NULL DEFAULT '',
-    intent    TEXT NOT NULL DEFAULT '',
-    degraded  TEXT NOT NULL DEFAULT '', -- canonical JSON list
-    at        INTEGER NOT NULL,
+    partition   TEXT NOT NULL,
+    trace       TEXT NOT NULL,
+    kind        TEXT NOT NULL,
+    query       TEXT NOT NULL,
+    route       TEXT NOT NULL DEFAULT '',
+    intent      TEXT NOT NULL DEFAULT '',
+    degraded    TEXT NOT NULL DEFAULT '', -- canonical JSON list
+    model       TEXT NOT NULL DEFAULT '',
+    prompt_hash TEXT NOT NULL DEFAULT '',
+    rungs       TEXT NOT NULL DEFAULT '', -- canonical JSON list
+    at          INTEGER NOT NULL,
     PRIMARY KEY (partition, trace)
 );
 CREATE INDEX trace_at ON trace (partition, at);
@@ -70,3 +73,14 @@ CREATE TABLE feedback (
     PRIMARY KEY (partition, feedback)
 );
 CREATE UNIQUE INDEX feedback_once ON feedback (partition, trace, key) WHERE key <> '';
+
+CREATE TABLE usage (
+    partition     TEXT NOT NULL,
+    day           INTEGER NOT NULL, -- midnight
+    operation     TEXT NOT NULL,
+    model         TEXT NOT NULL,
+    calls         INTEGER NOT NULL DEFAULT 0,
+    input_tokens  INTEGER NOT NULL DEFAULT 0,
+    output_tokens INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (partition, day, operation, model)
+);

@@ -33,9 +33,15 @@ func (s *Store) PutTrace(ctx context.Context, t memory.Trace) error {
 	if err != nil {
 		return err
 	}
+	rungs, err := formatList(t.Rungs)
+	if err != nil {
+		return err
+	}
 	var b pgx.Batch
-	b.Queue(`INSERT INTO trace (partition, trace, kind, query, route, intent, degraded, at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		t.Partition, t.ID, t.Kind, t.Query, t.Route, t.Intent, degraded, memory.Micros(t.At))
+	b.Queue(`
+INSERT INTO trace (partition, trace, kind, query, route, intent, degraded, model, prompt_hash, rungs, at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+		t.Partition, t.ID, t.Kind, t.Query, t.Route, t.Intent, degraded, t.Model, t.PromptHash, rungs, memory.Micros(t.At))
 	if len(t.Items) > 0 {
 		b.Queue(insertTraceItems, append([]any{t.Partition, t.ID}, traceItemColumns(t.Items)...)...)
 	}
@@ -70,8 +76,9 @@ func (s *Store) Trace(ctx context.Context, partition, id string) (memory.Trace, 
 	var found []memory.Trace
 	var items []memory.TraceItem
 	err := s.snapshot(ctx, "trace", func(b *pgx.Batch) {
-		b.Queue(`SELECT partition, trace, kind, query, route, intent, degraded, at FROM trace WHERE partition = $1 AND trace = $2`,
-			partition, id).Query(into(&found, scanTrace))
+		b.Queue(`
+SELECT partition, trace, kind, query, route, intent, degraded, model, prompt_hash, rungs, at FROM trace
+WHERE partition = $1 AND trace = $2`, partition, id).Query(into(&found, scanTrace))
 		b.Queue(`
 SELECT rank, owner_kind, owner, shared, opened, cited, authority, score FROM trace_item
 WHERE partition = $1 AND trace = $2 ORDER BY shared, rank`, partition, id).Query(into(&items, scanTraceItem))
@@ -87,7 +94,8 @@ WHERE partition = $1 AND trace = $2 ORDER BY shared, rank`, partition, id).Query
 }
 
 func scanTrace(row pgx.CollectableRow) (t memory.Trace, err error) {
-	err = row.Scan(&t.Partition, &t.ID, &t.Kind, &t.Query, &t.Route, &t.Intent, names{&t.Degraded}, when{&t.At})
+	err = row.Scan(&t.Partition, &t.ID, &t.Kind, &t.Query, &t.Route, &t.Intent, names{&t.Degraded},
+		&t.Model, &t.PromptHash, names{&t.Rungs}, when{&t.At})
 	return t, err
 }
 

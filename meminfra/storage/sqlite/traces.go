@@ -13,7 +13,7 @@ import (
 const pruneEvery = 64
 
 const (
-	traceColumns     = `partition, trace, kind, query, route, intent, degraded, at`
+	traceColumns     = `partition, trace, kind, query, route, intent, degraded, model, prompt_hash, rungs, at`
 	traceItemColumns = `rank, owner_kind, owner, shared, opened, cited, authority, score`
 
 	// oldTraces are up to 1,000 traces of a partition older than ?2.
@@ -32,8 +32,13 @@ func (s *Store) PutTrace(ctx context.Context, t memory.Trace) error {
 	if err != nil {
 		return err
 	}
+	rungs, err := storeList(t.Rungs)
+	if err != nil {
+		return err
+	}
 	return s.write(ctx, func(c *conn) error {
-		err := c.run(ctx, insertTrace, t.Partition, t.ID, t.Kind, t.Query, t.Route, t.Intent, degraded, memory.Micros(t.At))
+		err := c.run(ctx, insertTrace, t.Partition, t.ID, t.Kind, t.Query, t.Route, t.Intent, degraded,
+			t.Model, t.PromptHash, rungs, memory.Micros(t.At))
 		if err != nil {
 			return err
 		}
@@ -63,7 +68,8 @@ func (s *Store) Trace(ctx context.Context, partition, id string) (t memory.Trace
 	key := []any{partition, id}
 	err = s.view(ctx, func(c *conn) error {
 		err := c.row(ctx, `SELECT `+traceColumns+` FROM trace WHERE partition = ?1 AND trace = ?2`, key,
-			&t.Partition, &t.ID, &t.Kind, &t.Query, &t.Route, &t.Intent, scanList(&t.Degraded), scanTime(&t.At))
+			&t.Partition, &t.ID, &t.Kind, &t.Query, &t.Route, &t.Intent, scanList(&t.Degraded),
+			&t.Model, &t.PromptHash, scanList(&t.Rungs), scanTime(&t.At))
 		if err != nil {
 			return err
 		}

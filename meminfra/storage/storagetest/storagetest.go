@@ -42,7 +42,7 @@ func Exercise(t *testing.T, open func(t *testing.T) storage.Store, abilities ...
 		tests []test
 	}{
 		{"Episodes", episodeTests}, {"Items", itemTests}, {"Changes", changeTests}, {"Grants", grantTests},
-		{"Ledger", ledgerTests}, {"Traces", traceTests}, {"Commits", commitTests},
+		{"Ledger", ledgerTests}, {"Traces", traceTests}, {"Usage", usageTests}, {"Commits", commitTests},
 	}
 	for _, topic := range topics {
 		t.Run(topic.name, func(t *testing.T) {

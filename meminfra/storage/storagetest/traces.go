@@ -18,7 +18,7 @@ var traceTests = []test{
 
 func traceFields(t *testing.T, s storage.Store) {
 	want := memory.Trace{Partition: ada.ID(), ID: "t1", Kind: "search", Query: "wo? 在哪里 'x'", Route: "facts", Intent: `{"predicate":"x"}`,
-		Degraded: []string{"vector: down", `"`}, At: at(1), Items: []memory.TraceItem{
+		Degraded: []string{"vector: down", `"`}, Model: "m/1", PromptHash: "ab12", Rungs: []string{"dual", "summaries"}, At: at(1), Items: []memory.TraceItem{
 			{Rank: 1, OwnerKind: memory.OwnerItem, OwnerID: "i1", Opened: true, Authority: memory.Attested, Score: 1.0 / 3},
 			{Rank: 2, OwnerKind: memory.OwnerEpisode, OwnerID: "e1", Cited: true, Score: 0},
 			{Rank: 1, OwnerKind: memory.OwnerItem, OwnerID: "i1", Shared: true, Authority: memory.Unendorsed, Score: -1},
