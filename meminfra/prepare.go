@@ -99,6 +99,7 @@ func (m *MemoryLayer) episode(req AddRequest, msg Message, now time.Time, positi
 		Speaker:        msg.Name,
 		Source:         msg.Source,
 		AgentID:        req.AgentID,
+		UserID:         req.UserID,
 		Content:        content,
 		Hash:           sha256.Sum256([]byte(content)),
 		RecordedAt:     now,

@@ -91,7 +91,7 @@ func (r *row) object(kind, id string) memory.Object {
 // Episode covers every column of an episode but its change number.
 func Episode(e memory.Episode) memory.Object {
 	r := newRow(e.Salt, KindEpisode)
-	r.text(e.ID, e.ConversationID, e.SessionID, e.MessageID, string(e.Role), e.Speaker, e.Source, e.AgentID, e.Content)
+	r.text(e.ID, e.ConversationID, e.SessionID, e.MessageID, string(e.Role), e.Speaker, e.Source, e.AgentID, e.UserID, e.Content)
 	r.bytes(e.Hash[:])
 	r.int(e.Seq, int64(e.SentOffset))
 	r.time(e.SentAt, e.RecordedAt)

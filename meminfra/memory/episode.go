@@ -20,6 +20,7 @@ type Episode struct {
 	Speaker string // the name given with the message, "" for the user himself
 	Source  string // the tool or document, for those roles
 	AgentID string
+	UserID  string // who added it
 
 	Content    string
 	Hash       [sha256.Size]byte // SHA-256 of Content as stored

@@ -105,3 +105,12 @@ const (
 	GrantAgentResource GrantKind = "agent_resource"
 	GrantTeamMember    GrantKind = "team_member"
 )
+
+// TeamPartition is the id of the partition of a membership's team, "" for
+// another kind of edge.
+func (g *Grant) TeamPartition(tenant string) string {
+	if g.Kind != GrantTeamMember {
+		return ""
+	}
+	return Partition{Tenant: tenant, Kind: PartitionTeam, Name: g.Left}.ID()
+}

@@ -80,6 +80,10 @@ type Store interface {
 type Reader interface {
 	// Heads returns the heads of those partitions that exist, by id.
 	Heads(ctx context.Context, partitions ...string) (map[string]Head, error)
+	// Opening returns, as one snapshot in one round trip, what a read begins with:
+	// the heads of the partitions that exist, and the grants that say whom the
+	// user may read.
+	Opening(ctx context.Context, p OpeningParams) (Opening, error)
 	// Changes returns every index row of the partition that was written after
 	// the change number since, or got a new state or an embedding of the given
 	// model after it, with the head they were read at, as one snapshot. since 0
@@ -135,6 +139,8 @@ type Tx interface {
 	ItemsByFactKey(ctx context.Context, keys []string) ([]ItemRecord, error)
 	// ItemsByText returns all items with one of those text keys, by Seq.
 	ItemsByText(ctx context.Context, textKeys []string) ([]ItemRecord, error)
+	// Grants is Reader.Grants within the commit.
+	Grants(ctx context.Context, p GrantParams) ([]memory.Grant, error)
 	// Items is Reader.Items within the commit.
 	Items(ctx context.Context, ids []string) ([]ItemRecord, error)
 
@@ -166,6 +172,21 @@ type Head struct {
 	Erased     int64  // change number of the last erasure: an index older than it is rebuilt
 	LedgerSeq  int64  // last ledger entry, 0 for none
 	LedgerHead []byte // its hash
+}
+
+// OpeningParams names who reads, and where.
+type OpeningParams struct {
+	Partitions []string
+	Directory  string // the tenant-directory partition
+	UserID     string
+}
+
+// Opening is what a read begins with. Heads are those of the partitions asked
+// for and of the teams in Grants, which are the events of the user's agents, of
+// those agents' resources, and of the user's teams, by (At, Change, ID).
+type Opening struct {
+	Heads  map[string]Head
+	Grants []memory.Grant
 }
 
 // ChangesParams asks for index rows.
@@ -225,6 +246,8 @@ type EvidenceRecord struct {
 	memory.Evidence
 	MessageID      string
 	ConversationID string
+	AgentID        string
+	ResourceID     string // the episode's Source
 	SentAt         time.Time
 	EpisodeSeq     int64
 }

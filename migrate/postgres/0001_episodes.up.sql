@@ -36,6 +36,7 @@ CREATE TABLE episode (
     speaker      text COLLATE "C" NOT NULL DEFAULT '',
     source       text COLLATE "C" NOT NULL DEFAULT '',
     agent        text COLLATE "C" NOT NULL DEFAULT '',
+    user_id      text COLLATE "C" NOT NULL DEFAULT '', -- who added it
     content      text COLLATE "C" NOT NULL,
     sha256       bytea NOT NULL,
     sent_at      bigint NOT NULL,

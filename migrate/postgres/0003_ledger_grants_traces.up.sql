@@ -20,6 +20,7 @@ CREATE TABLE access_grant (
     kind        text COLLATE "C" NOT NULL CHECK (kind IN ('user_agent', 'agent_resource', 'team_member')),
     left_id     text COLLATE "C" NOT NULL,
     right_id    text COLLATE "C" NOT NULL,
+    team_partition text COLLATE "C" NOT NULL DEFAULT '', -- of the team in left_id, made from it
     revoked     boolean NOT NULL,
     at          bigint NOT NULL,
     by_id       text COLLATE "C" NOT NULL DEFAULT '',

@@ -36,6 +36,7 @@ CREATE TABLE episode (
     speaker      TEXT NOT NULL DEFAULT '',
     source       TEXT NOT NULL DEFAULT '',
     agent        TEXT NOT NULL DEFAULT '',
+    user_id      TEXT NOT NULL DEFAULT '', -- who added it
     content      TEXT NOT NULL,
     sha256       BLOB NOT NULL,
     sent_at      INTEGER NOT NULL,

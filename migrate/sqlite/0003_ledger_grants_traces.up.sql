@@ -20,6 +20,7 @@ CREATE TABLE access_grant (
     kind        TEXT NOT NULL CHECK (kind IN ('user_agent', 'agent_resource', 'team_member')),
     left_id     TEXT NOT NULL,
     right_id    TEXT NOT NULL,
+    team_partition TEXT NOT NULL DEFAULT '', -- of the team in left_id, made from it
     revoked     INTEGER NOT NULL,
     at          INTEGER NOT NULL,
     by_id       TEXT NOT NULL DEFAULT '',

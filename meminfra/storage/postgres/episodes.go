@@ -16,18 +16,18 @@ import (
 
 var episodeColumns = []string{
 	"partition", "episode", "conversation", "session", "message_id", "seq", "change", "role", "speaker", "source",
-	"agent", "content", "sha256", "sent_at", "sent_offset", "estimated", "recorded_at", "metadata", "salt",
+	"agent", "user_id", "content", "sha256", "sent_at", "sent_offset", "estimated", "recorded_at", "metadata", "salt",
 }
 
 // selectEpisode reads the columns that scanEpisode expects.
 const selectEpisode = `
 SELECT e.partition, e.episode, e.conversation, e.session, e.message_id, e.seq, e.change, e.role, e.speaker, e.source,
-	e.agent, e.content, e.sha256, e.sent_at, e.sent_offset, e.estimated, e.recorded_at, e.metadata, e.salt`
+	e.agent, e.user_id, e.content, e.sha256, e.sent_at, e.sent_offset, e.estimated, e.recorded_at, e.metadata, e.salt`
 
 func scanEpisode(row pgx.CollectableRow) (e memory.Episode, err error) {
 	var sum []byte
 	err = row.Scan(&e.Partition, &e.ID, &e.ConversationID, &e.SessionID, &e.MessageID, &e.Seq, &e.Change,
-		(*string)(&e.Role), &e.Speaker, &e.Source, &e.AgentID, &e.Content, &sum, when{&e.SentAt}, &e.SentOffset,
+		(*string)(&e.Role), &e.Speaker, &e.Source, &e.AgentID, &e.UserID, &e.Content, &sum, when{&e.SentAt}, &e.SentOffset,
 		&e.Estimated, when{&e.RecordedAt}, metadata{&e.Metadata}, blob{&e.Salt})
 	copy(e.Hash[:], sum)
 	return e, err
@@ -40,7 +40,7 @@ func (t *tx) InsertEpisodes(ctx context.Context, list []memory.Episode) error {
 		meta, err := e.Metadata.Canonical()
 		return []any{
 			t.head.Partition, e.ID, e.ConversationID, e.SessionID, e.MessageID, e.Seq, t.head.Change, string(e.Role),
-			e.Speaker, e.Source, e.AgentID, e.Content, e.Hash[:], memory.Micros(e.SentAt), e.SentOffset,
+			e.Speaker, e.Source, e.AgentID, e.UserID, e.Content, e.Hash[:], memory.Micros(e.SentAt), e.SentOffset,
 			e.Estimated, memory.Micros(e.RecordedAt), meta, notNull(e.Salt),
 		}, err
 	})

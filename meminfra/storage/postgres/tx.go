@@ -50,7 +50,7 @@ func (s *Store) Update(ctx context.Context, p memory.Partition, fn func(storage.
 
 // begin starts the transaction and takes the partition, in one round trip.
 func (s *Store) begin(ctx context.Context, p memory.Partition, id string) (*tx, error) {
-	t := &tx{store: s, head: storage.Head{Partition: id}}
+	t := &tx{store: s, tenant: p.Tenant, head: storage.Head{Partition: id}}
 	var b pgx.Batch
 	b.BeginTx(pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
 	b.Queue(takePartition, id, p.Tenant, string(p.Kind), p.Name, time.Now().UnixMicro()).QueryRow(func(row pgx.Row) error {
@@ -72,10 +72,11 @@ func (s *Store) begin(ctx context.Context, p memory.Partition, id string) (*tx, 
 
 // tx is one commit. It is used by one goroutine.
 type tx struct {
-	store *Store
-	sql   pgx.Tx
-	head  storage.Head // as of the start, with this commit's change number
-	err   error        // the first failed statement, which the commit cannot outlive
+	store  *Store
+	tenant string
+	sql    pgx.Tx
+	head   storage.Head // as of the start, with this commit's change number
+	err    error        // the first failed statement, which the commit cannot outlive
 
 	seq        int64
 	ledgerSeq  int64

@@ -15,13 +15,13 @@ import (
 )
 
 const episodeColumns = `e.partition, e.episode, e.conversation, e.session, e.message_id, e.seq, e.change, e.role,
-	e.speaker, e.source, e.agent, e.content, e.sha256, e.sent_at, e.sent_offset, e.estimated, e.recorded_at, e.metadata, e.salt`
+	e.speaker, e.source, e.agent, e.user_id, e.content, e.sha256, e.sent_at, e.sent_offset, e.estimated, e.recorded_at, e.metadata, e.salt`
 
 const selectEpisode = `SELECT ` + episodeColumns + ` FROM episode e `
 
 func scanEpisode(row scanner, e *memory.Episode) error {
 	return row.Scan(&e.Partition, &e.ID, &e.ConversationID, &e.SessionID, &e.MessageID, &e.Seq, &e.Change, &e.Role,
-		&e.Speaker, &e.Source, &e.AgentID, &e.Content, scanHash(&e.Hash), scanTime(&e.SentAt), &e.SentOffset,
+		&e.Speaker, &e.Source, &e.AgentID, &e.UserID, &e.Content, scanHash(&e.Hash), scanTime(&e.SentAt), &e.SentOffset,
 		&e.Estimated, scanTime(&e.RecordedAt), scanMetadata(&e.Metadata), &e.Salt)
 }
 
@@ -33,7 +33,7 @@ func (t *tx) InsertEpisodes(ctx context.Context, list []memory.Episode) error {
 		meta, err := e.Metadata.Canonical()
 		return []any{
 			t.head.Partition, e.ID, e.ConversationID, e.SessionID, e.MessageID, e.Seq, t.head.Change, string(e.Role),
-			e.Speaker, e.Source, e.AgentID, e.Content, e.Hash[:], memory.Micros(e.SentAt), e.SentOffset,
+			e.Speaker, e.Source, e.AgentID, e.UserID, e.Content, e.Hash[:], memory.Micros(e.SentAt), e.SentOffset,
 			e.Estimated, memory.Micros(e.RecordedAt), meta, blob(e.Salt),
 		}, err
 	})

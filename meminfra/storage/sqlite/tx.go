@@ -17,7 +17,7 @@ RETURNING change, seq, erased, ledger_seq, ledger_head`
 // Update implements storage.Store.
 func (s *Store) Update(ctx context.Context, p memory.Partition, fn func(storage.Tx) error) error {
 	return s.write(ctx, func(c *conn) error {
-		t := &tx{c: c, head: storage.Head{Partition: p.ID()}}
+		t := &tx{c: c, tenant: p.Tenant, head: storage.Head{Partition: p.ID()}}
 		if err := t.begin(ctx, p); err != nil {
 			return err
 		}
@@ -30,9 +30,10 @@ func (s *Store) Update(ctx context.Context, p memory.Partition, fn func(storage.
 
 // tx is one commit. It is used by one goroutine.
 type tx struct {
-	c    *conn
-	head storage.Head // as of the start, with this commit's change number
-	err  error        // of the first write that failed, which the commit cannot outlive
+	c      *conn
+	tenant string
+	head   storage.Head // as of the start, with this commit's change number
+	err    error        // of the first write that failed, which the commit cannot outlive
 
 	seq        int64
 	ledgerSeq  int64

@@ -46,7 +46,7 @@ func itemFields(t *testing.T, s storage.Store) {
 			e := memory.Evidence{Partition: partition, ItemID: "i2", N: n + 1, Change: change, EpisodeID: "e1", Quote: "“öf”\n", Start: 2,
 				End: end, Full: true, Polarity: memory.Positive, Authority: memory.Unendorsed, Stated: memory.Validity{From: at(1), To: at(2)}, Salt: []byte{4}}
 			check(t, tx.InsertEvidence(t.Context(), []memory.Evidence{e}))
-			want.Evidence = append(want.Evidence, storage.EvidenceRecord{Evidence: e, MessageID: episode.MessageID,
+			want.Evidence = append(want.Evidence, storage.EvidenceRecord{Evidence: e, MessageID: episode.MessageID, AgentID: episode.AgentID, ResourceID: episode.Source,
 				ConversationID: episode.ConversationID, SentAt: episode.SentAt, EpisodeSeq: episode.Seq})
 		}
 		want.Conflicts = []memory.Conflict{{Partition: partition, ItemID: "i2", OtherID: "i1", Reason: "weaker", Decision: "d-i2",

@@ -153,7 +153,7 @@ func newEpisode(tx storage.Tx, id, conversation, messageID string) memory.Episod
 	return memory.Episode{
 		Partition: tx.Head().Partition, ID: id, ConversationID: conversation, SessionID: conversation + "/s1",
 		MessageID: messageID, Seq: seq, Change: tx.Head().Change, Role: memory.RoleTool, Speaker: "Ada L.",
-		Source: "calendar", AgentID: "agent-1", Content: "content of " + id, Hash: [32]byte{1, 2, 31: 3},
+		Source: "calendar", AgentID: "agent-1", UserID: "u/1", Content: "content of " + id, Hash: [32]byte{1, 2, 31: 3},
 		SentAt: at(int(seq)), SentOffset: -5 * 3600, Estimated: true, RecordedAt: at(100 + int(seq)),
 		Metadata: memory.Metadata{"k": "v", "n": 1.5}, Salt: []byte{9, 0, 255},
 	}
