@@ -12,6 +12,7 @@ import (
 
 	"github.com/meminfra/memory-layer/meminfra/extract"
 	"github.com/meminfra/memory-layer/meminfra/ledger"
+	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
@@ -41,7 +42,10 @@ func (m *MemoryLayer) Add(ctx context.Context, req AddRequest) (*AddResult, erro
 	}
 	a := m.newAddition(req)
 	a.given = episodes
-	if err := a.run(ctx); err != nil {
+	ctx, tally := tallied(ctx, "add", a.partition.ID())
+	err = a.run(ctx)
+	a.result.Usage = tally.Lines()
+	if err != nil {
 		var failed *ExtractionError
 		if errors.As(err, &failed) {
 			return a.result, fmt.Errorf("add: %w", err)
@@ -358,7 +362,7 @@ func (a *addition) extract(ctx context.Context) (extract.Output, error) {
 	}
 	failed := &ExtractionError{EpisodeIDs: episodeIDs(a.target), Err: err}
 	if !a.req.DryRun {
-		if err := a.markFailed(context.WithoutCancel(ctx)); err != nil {
+		if err := a.release(context.WithoutCancel(ctx), err); err != nil {
 			a.logger.WarnContext(ctx, "add: recording a failed extraction failed", "error", err)
 		}
 	}
@@ -373,7 +377,8 @@ func (a *addition) messages(list []memory.Episode) []extract.Message {
 	return out
 }
 
-func (a *addition) markFailed(ctx context.Context) error {
+// release lets go of the target. It failed, unless there was no budget to try it.
+func (a *addition) release(ctx context.Context, cause error) error {
 	return a.store.Update(ctx, a.partition, func(tx storage.Tx) error {
 		rows, err := tx.Extractions(ctx, a.extractor.ID(), episodeIDs(a.target))
 		if err != nil {
@@ -382,8 +387,11 @@ func (a *addition) markFailed(ctx context.Context) error {
 		failed := rows[:0]
 		for _, x := range rows {
 			if x.Status == memory.ExtractionPending {
-				x.Status, x.LeaseUntil, x.Error = memory.ExtractionFailed, time.Time{}, "extractor"
-				x.Attempts++
+				x.LeaseUntil, x.Error = time.Time{}, "budget"
+				if !errors.Is(cause, llm.ErrBudget) {
+					x.Status, x.Error = memory.ExtractionFailed, "extractor"
+					x.Attempts++
+				}
 				x.UpdatedAt = memory.Time(a.now())
 				failed = append(failed, x)
 			}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/meminfra/memory-layer/meminfra/extract"
+	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
@@ -63,7 +64,8 @@ type RestoreRequest struct {
 // changed with it.
 type CurateResult struct {
 	ActionTaken
-	Changed []string `json:"changed"`
+	Changed []string   `json:"changed"`
+	Usage   []llm.Line `json:"usage"`
 }
 
 // editConversation holds the owner's edits, which are episodes like anything
@@ -84,11 +86,17 @@ func (c Curator) Edit(ctx context.Context, req EditRequest) (*CurateResult, erro
 	if len(req.Text) > memory.MaxMessageBytes {
 		return nil, fmt.Errorf("edit: text: %d bytes: %w", len(req.Text), ErrTooLong)
 	}
+	ctx, tally := tallied(ctx, "edit", c.m.userPartition(req.UserID).ID())
 	found, err := c.readValue(ctx, req)
 	if err != nil {
 		return nil, fmt.Errorf("edit: %w", err)
 	}
-	return c.act(ctx, "edit", req.UserID, req.ID, req.Reason, func(k *curation) error { return k.edit(req, found) })
+	res, err := c.act(ctx, "edit", req.UserID, req.ID, req.Reason, func(k *curation) error { return k.edit(req, found) })
+	if err != nil {
+		return nil, err
+	}
+	res.Usage = tally.Lines()
+	return res, nil
 }
 
 // readValue asks the extractor what the new text says, outside of any
@@ -158,7 +166,9 @@ func (c Curator) act(ctx context.Context, op, userID, id, reason string, do func
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", op, err)
 	}
+	ctx, tally := tallied(ctx, op, partition.ID())
 	c.m.embedItems(ctx, partition, fresh)
+	result.Usage = tally.Lines()
 	return result, nil
 }
 

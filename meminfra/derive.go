@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
@@ -29,18 +30,25 @@ type DeriveRequest struct {
 	Metadata memory.Metadata
 }
 
+// DeriveResult is what Derive did.
+type DeriveResult struct {
+	ActionTaken
+	Usage []llm.Line `json:"usage"`
+}
+
 // Derive writes an item made of others. It needs all of its sources, so it has
 // the weakest authority among them, their evidence (as partial witnesses), and
 // the origins of all of them; when one of them is superseded, ended or
 // withdrawn, it is flagged stale. Errors: ErrNoUser, ErrNoSources, ErrNotFound,
 // ErrNotCurrent for a source that is not active, ErrBlankMessage, ErrKind,
 // ErrTooLong, ErrClosed.
-func (c Curator) Derive(ctx context.Context, req DeriveRequest) (*ActionTaken, error) {
+func (c Curator) Derive(ctx context.Context, req DeriveRequest) (*DeriveResult, error) {
+	ctx, tally := tallied(ctx, "derive", c.m.userPartition(req.UserID).ID())
 	taken, err := c.derive(ctx, req)
 	if err != nil {
 		return nil, fmt.Errorf("derive: %w", err)
 	}
-	return taken, nil
+	return &DeriveResult{ActionTaken: *taken, Usage: tally.Lines()}, nil
 }
 
 func (c Curator) derive(ctx context.Context, req DeriveRequest) (*ActionTaken, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/meminfra/memory-layer/meminfra/extract"
+	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 )
 
@@ -31,7 +32,7 @@ func (a *addition) embed(ctx context.Context, out extract.Output) proposal {
 	}
 	vectors, err := a.embedder.Embed(ctx, texts)
 	if err != nil || len(vectors) != len(texts) {
-		a.result.Degraded = append(a.result.Degraded, "stored without vectors: the embedder failed")
+		a.result.Degraded = append(a.result.Degraded, "stored without vectors: "+llm.Fault("the embedder", err))
 		a.logger.WarnContext(ctx, "add: embedding failed", "model", p.model, "texts", len(texts), "error", err)
 		return p
 	}

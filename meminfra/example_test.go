@@ -10,6 +10,7 @@ import (
 
 	"github.com/meminfra/memory-layer/meminfra"
 	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/memtest"
 	"github.com/meminfra/memory-layer/meminfra/storage/sqlite"
 )
 
@@ -154,6 +155,23 @@ func ExampleMemoryLayer_History() {
 	// Output:
 	// Lisbon: 2024-05-01 to 2025-05-01, superseded (newer_value)
 	// Porto: 2025-05-01 to now, active (newer_value)
+}
+
+func ExampleMemoryLayer_Usage() {
+	file, remove := tempFile()
+	defer remove()
+	store, err := sqlite.Open(context.Background(), file)
+	check(err)
+	defer store.Close()
+	ml, err := meminfra.New(store, &meminfra.Options{Embedder: memtest.NewEmbedder("vectors-1", 8), CallsPerDay: 2})
+	check(err)
+	addExample(ml) // three calls of Add: the third finds the budget used up
+	used, err := ml.Usage(context.Background(), meminfra.UsageRequest{UserID: "ada"})
+	check(err)
+	for _, line := range used.Lines {
+		fmt.Println(line.Operation, line.Model, line.Calls)
+	}
+	// Output: embed vectors-1 2
 }
 
 // check stands for your error handling.

@@ -34,6 +34,13 @@ type Options struct {
 	// it judge each answer as well, and search further while it is not enough.
 	Generator    llm.Generator
 	JudgeAnswers bool
+	// TokensPerDay and CallsPerDay bound what models are used for one user on one
+	// day (UTC), by all processes on the store; 0 is no bound. Over it an Add
+	// keeps its messages waiting (an *ExtractionError that wraps a
+	// *llm.BudgetError), Search goes by words and Answer quotes. Calls under way
+	// at the same moment may overshoot it by what they use.
+	TokensPerDay int64
+	CallsPerDay  int64
 	// Predicates is the controlled vocabulary; nil is the shipped one.
 	Predicates *predicates.Registry
 	// Tenant separates installations in one database; "" is "default".
@@ -133,6 +140,7 @@ func (m *MemoryLayer) configure(o Options) (err error) {
 	if m.newID == nil {
 		m.newID = func() string { return uuid.Must(uuid.NewV7()).String() }
 	}
+	m.meter(&o)
 	return nil
 }
 

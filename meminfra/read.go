@@ -27,6 +27,7 @@ func (m *MemoryLayer) Search(ctx context.Context, req SearchRequest) (*SearchRes
 	if err != nil {
 		return nil, fmt.Errorf("search: %w", err)
 	}
+	ctx, tally := tallied(ctx, "search", partition)
 	res, err := m.retriever.Search(ctx, retrieve.Query{
 		Partition:   partition,
 		Text:        req.Query,
@@ -40,6 +41,7 @@ func (m *MemoryLayer) Search(ctx context.Context, req SearchRequest) (*SearchRes
 	if err != nil {
 		return nil, fmt.Errorf("search: %w", err)
 	}
+	res.Usage = tally.Lines()
 	return res, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
@@ -18,9 +19,10 @@ type ReembedRequest struct {
 
 // ReembedResult is what it did.
 type ReembedResult struct {
-	Model    string `json:"model"`
-	Texts    int    `json:"texts"`    // that had no vector of the model
-	Embedded int    `json:"embedded"` // that have one now
+	Model    string     `json:"model"`
+	Texts    int        `json:"texts"`    // that had no vector of the model
+	Embedded int        `json:"embedded"` // that have one now
+	Usage    []llm.Line `json:"usage"`
 }
 
 // reembedBatch is how many texts are embedded and committed at a time.
@@ -45,6 +47,8 @@ func (c Curator) Reembed(ctx context.Context, req ReembedRequest) (*ReembedResul
 	}
 	p := c.m.userPartition(req.UserID)
 	out := &ReembedResult{Model: c.m.embedder.Model()}
+	ctx, tally := tallied(ctx, "reembed", p.ID())
+	defer func() { out.Usage = tally.Lines() }()
 	list, err := c.m.unembedded(ctx, p.ID())
 	if err != nil {
 		return nil, fmt.Errorf("reembed: %w", err)

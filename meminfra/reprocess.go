@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
@@ -29,6 +30,7 @@ type ReprocessResult struct {
 	Actions    []ActionTaken `json:"actions"`
 	Rejections []Rejection   `json:"rejections"`
 	Degraded   []string      `json:"degraded"`
+	Usage      []llm.Line    `json:"usage"`
 }
 
 // reprocessBatch is how many messages are taken up in one commit.
@@ -43,6 +45,8 @@ func (c Curator) Reprocess(ctx context.Context, req ReprocessRequest) (*Reproces
 		return nil, fmt.Errorf("reprocess: %w", err)
 	}
 	out := &ReprocessResult{Actions: []ActionTaken{}, Rejections: []Rejection{}, Degraded: []string{}}
+	ctx, tally := tallied(ctx, "reprocess", c.m.userPartition(req.UserID).ID())
+	defer func() { out.Usage = tally.Lines() }()
 	for {
 		a := c.m.newAddition(AddRequest{UserID: req.UserID, UserName: req.UserName, ConversationID: req.ConversationID})
 		a.upgrade = req.Upgrade

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/meminfra/memory-layer/fusion"
+	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/retrieve"
 )
@@ -53,6 +54,7 @@ type AddResult struct {
 	Episodes   []StoredEpisode `json:"episodes"`
 	Actions    []ActionTaken   `json:"actions"`
 	Rejections []Rejection     `json:"rejections"`
+	Usage      []llm.Line      `json:"usage"` // of models, by operation and model
 	// Degraded says in words what did not work as it should.
 	Degraded []string `json:"-"`
 }

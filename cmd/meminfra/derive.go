@@ -39,7 +39,7 @@ func (a *app) deriveCommand() *cobra.Command {
 				if asJSON {
 					return a.printJSON(taken)
 				}
-				fmt.Fprintln(a.stdout, actionLine(*taken))
+				fmt.Fprintln(a.stdout, actionLine(taken.ActionTaken))
 				return nil
 			})
 		},

@@ -107,7 +107,7 @@ func TestJSONShapes(t *testing.T) {
 	onStores(t, func(t *testing.T, c *cli) {
 		var added map[string]any
 		c.document(&added, "add", "--user", "ada", "--id", "m1", "--at", "2025-03-03T09:00:00Z", "--json", "I prefer PostgreSQL for backend projects.")
-		wantKeys(t, "add", added, "episodes actions rejections")
+		wantKeys(t, "add", added, "episodes actions rejections usage")
 		wantKeys(t, "episode", added["episodes"].([]any)[0], "id message_id")
 		action := added["actions"].([]any)[0].(map[string]any)
 		wantKeys(t, "action", action, "action item_id text predicate value superseded_id reason")
@@ -115,7 +115,7 @@ func TestJSONShapes(t *testing.T) {
 
 		var found map[string]any
 		c.document(&found, "search", "--user", "ada", "--json", "Which database do I prefer?")
-		wantKeys(t, "search", found, "hits shared trace_id intent route degraded")
+		wantKeys(t, "search", found, "hits shared trace_id intent route degraded usage")
 		hits := found["hits"].([]any)
 		hit := hits[0].(map[string]any)
 		wantKeys(t, "hit", hit, "id kind text score ranks authority status predicate value valid_from valid_to evidence")

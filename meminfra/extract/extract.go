@@ -7,6 +7,7 @@ package extract
 import (
 	"context"
 
+	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 )
 
@@ -19,6 +20,14 @@ type Extractor interface {
 	// nothing is worth keeping; an error means that it could not tell, and the
 	// episodes stay pending. It must not keep or change its input.
 	Extract(ctx context.Context, in Input) (Output, error)
+}
+
+// Asking is an Extractor that asks a model, and lets whoever runs it stand
+// between the two, to count what is asked.
+type Asking interface {
+	Extractor
+	// Through returns the extractor with its generator as wrap returns it.
+	Through(wrap func(llm.Generator) llm.Generator) Extractor
 }
 
 // Input is what an extractor sees. Facts come from Target only; the rest, all of

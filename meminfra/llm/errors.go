@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -63,6 +64,18 @@ func (e *BudgetError) Error() string {
 }
 
 func (e *BudgetError) Unwrap() error { return ErrBudget }
+
+// Fault says in fixed words, for a line about what did not work, why a model
+// gave nothing: "the embedder failed".
+func Fault(who string, err error) string {
+	switch {
+	case errors.Is(err, ErrBudget):
+		return who + " was not asked: the day's budget is used up"
+	case errors.Is(err, context.DeadlineExceeded):
+		return who + " did not answer in time"
+	}
+	return who + " failed"
+}
 
 // VectorError says that an embedder returned a vector that must not be stored:
 // of another length, not finite, or zero. It wraps ErrMalformed.

@@ -53,10 +53,10 @@ type MeterOptions struct {
 	// by what they use.
 	TokensPerDay int64
 	CallsPerDay  int64
-	// Spent returns what a partition used on a day before this meter began,
-	// from wherever Record kept it; nil is nothing. It is asked once a day and
-	// partition. Its error fails the call: a budget that cannot be known is not
-	// assumed to be full.
+	// Spent returns what a partition used on a day, from wherever Record keeps
+	// it, so that a budget holds for several processes; nil counts what this
+	// meter saw. It is asked before each call under a budget. Its error fails
+	// the call: a budget that cannot be known is not assumed to have room.
 	Spent func(ctx context.Context, partition string, day time.Time) (Usage, error)
 	// Record is told of every call, in the calling goroutine; nil is nobody.
 	Record func(ctx context.Context, s Spending)
@@ -71,7 +71,7 @@ type Meter struct {
 	mu    sync.Mutex
 	lines map[Line]Usage // keys have no usage
 	day   time.Time
-	spent map[string]Usage // on that day, by partition
+	spent map[string]Usage // on that day, by partition, as seen here
 }
 
 // NewMeter returns a meter; opts may be nil.
@@ -87,10 +87,12 @@ func NewMeter(opts *MeterOptions) *Meter {
 }
 
 // Generator returns g with its calls metered. It fails with a *BudgetError
-// instead of making a call beyond the budget.
+// instead of making a call beyond the budget. A call through several meters
+// counts for each of them, and once for the tallies of its context.
 func (m *Meter) Generator(g Generator) Generator { return &meteredGenerator{g, m} }
 
-// Embedder is Generator for an embedder.
+// Embedder is Generator for an embedder. Whatever the purpose of a context,
+// what its calls do is "embed".
 func (m *Meter) Embedder(e Embedder) Embedder { return &meteredEmbedder{e, m} }
 
 // Lines returns what was used since the meter began, by operation, then model.
@@ -121,7 +123,7 @@ func (g *meteredGenerator) Generate(ctx context.Context, req Request) (Response,
 	if err := g.meter.allow(ctx); err != nil {
 		return Response{}, err
 	}
-	resp, err := g.Generator.Generate(ctx, req)
+	resp, err := g.Generator.Generate(untallied(ctx), req)
 	g.meter.add(ctx, g.Model(), resp.Usage)
 	return resp, err
 }
@@ -140,10 +142,11 @@ func (e *meteredEmbedder) EmbedMetered(ctx context.Context, texts []string) ([][
 	if len(texts) == 0 {
 		return nil, Usage{}, nil
 	}
+	ctx = WithPurpose(ctx, Purpose{Operation: "embed"})
 	if err := e.meter.allow(ctx); err != nil {
 		return nil, Usage{}, err
 	}
-	vectors, used, err := EmbedMetered(ctx, e.Embedder, texts)
+	vectors, used, err := EmbedMetered(untallied(ctx), e.Embedder, texts)
 	e.meter.add(ctx, e.Model(), used)
 	return vectors, used, err
 }
@@ -164,31 +167,21 @@ func (m *Meter) allow(ctx context.Context) error {
 	return nil
 }
 
-// spentToday asks for what was spent before this meter without holding the
-// lock; of two that ask at once, the first to return counts.
+// spentToday returns what the partition used on the present day.
 func (m *Meter) spentToday(ctx context.Context, partition string) (Usage, time.Time, error) {
-	day, spent, known := m.today(partition)
-	if known || m.opts.Spent == nil {
+	day, spent := m.today(partition)
+	if m.opts.Spent == nil {
 		return spent, day, nil
 	}
-	before, err := m.opts.Spent(ctx, partition, day)
-	if err != nil {
-		return Usage{}, day, err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if _, known := m.spent[partition]; !known && m.day.Equal(day) {
-		m.spent[partition] = before
-	}
-	return m.spent[partition], day, nil
+	spent, err := m.opts.Spent(ctx, partition, day)
+	return spent, day, err
 }
 
-func (m *Meter) today(partition string) (day time.Time, spent Usage, known bool) {
+func (m *Meter) today(partition string) (day time.Time, spent Usage) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.turnDay(m.opts.Now())
-	spent, known = m.spent[partition]
-	return m.day, spent, known
+	return m.day, m.spent[partition]
 }
 
 func (m *Meter) turnDay(now time.Time) {
@@ -231,6 +224,14 @@ type tallyKey struct{}
 func tallyOf(ctx context.Context) *Tally {
 	t, _ := ctx.Value(tallyKey{}).(*Tally)
 	return t
+}
+
+// untallied is ctx for a call that is counted already.
+func untallied(ctx context.Context) context.Context {
+	if tallyOf(ctx) == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, tallyKey{}, (*Tally)(nil))
 }
 
 // WithTally returns a context and the tally of the metered calls made under it.

@@ -40,12 +40,18 @@ func TestMeterSums(t *testing.T) {
 
 func TestBudgetOfADayAndPartition(t *testing.T) {
 	clock := memtest.NewClock(time.Date(2026, 5, 1, 23, 0, 0, 0, time.UTC), 0)
+	type key struct {
+		partition string
+		day       int
+	}
+	kept := map[key]llm.Usage{{"p2", 1}: {InputTokens: 10}} // by another process
 	m := llm.NewMeter(&llm.MeterOptions{TokensPerDay: 10, Now: clock.Now,
 		Spent: func(_ context.Context, p string, day time.Time) (llm.Usage, error) {
-			if p == "p2" && day.Day() == 1 {
-				return llm.Usage{InputTokens: 10}, nil
-			}
-			return llm.Usage{}, nil
+			return kept[key{p, day.Day()}], nil
+		},
+		Record: func(_ context.Context, s llm.Spending) {
+			k := key{s.Partition, s.At.Day()}
+			kept[k] = kept[k].Plus(s.Usage)
 		}})
 	g := m.Generator(memtest.NewResponder(func(llm.Request) string { return "123456" }))
 	ask := func(partition string) error {
@@ -68,6 +74,19 @@ func TestBudgetOfADayAndPartition(t *testing.T) {
 	clock.Advance(2 * time.Hour)
 	if err := errors.Join(ask("p1"), ask("p2")); err != nil {
 		t.Errorf("the next day: %v", err)
+	}
+}
+
+// A call through two meters is one call for the request that made it.
+func TestMeterWithinAMeter(t *testing.T) {
+	inner, outer := llm.NewMeter(nil), llm.NewMeter(nil)
+	ctx, tally := llm.WithTally(llm.WithPurpose(t.Context(), llm.Purpose{Operation: "search"}))
+	_, _ = outer.Generator(inner.Generator(memtest.NewGenerator("abc"))).Generate(ctx, llm.Request{})
+	_, _ = outer.Embedder(inner.Embedder(memtest.NewEmbedder("v", 4))).Embed(ctx, []string{"x"})
+	for name, lines := range map[string][]llm.Line{"inner": inner.Lines(), "outer": outer.Lines(), "tally": tally.Lines()} {
+		if len(lines) != 2 || lines[0].Operation != "embed" || lines[0].Calls != 1 || lines[1].Operation != "search" || lines[1].Calls != 1 {
+			t.Errorf("%s: %+v", name, lines)
+		}
 	}
 }
 

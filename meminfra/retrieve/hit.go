@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/meminfra/memory-layer/intent"
+	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 )
 
@@ -112,4 +113,6 @@ type Result struct {
 	Route  string              `json:"route"`
 	// Degraded says in words what did not work as it should, empty if all did.
 	Degraded []string `json:"degraded"`
+	// Usage is what the search used of models: its query's vector, its intent.
+	Usage []llm.Line `json:"usage"`
 }

@@ -96,7 +96,7 @@ func (s *search) embed(ctx context.Context, text string) []float32 {
 	list, err := s.Embedder.Embed(ctx, []string{text})
 	switch {
 	case err != nil:
-		s.degrade("vector branch left out: the embedder failed")
+		s.degrade("vector branch left out: %s", llm.Fault("the embedder", err))
 		if s.Logger != nil {
 			s.Logger.WarnContext(ctx, "search: embedding the query failed", "model", s.Embedder.Model(), "error", err)
 		}

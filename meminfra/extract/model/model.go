@@ -62,7 +62,7 @@ type Extractor struct {
 	hash   string
 }
 
-var _ extract.Extractor = (*Extractor)(nil)
+var _ extract.Asking = (*Extractor)(nil)
 
 // New returns an extractor that asks gen with the vocabulary of reg; opts may be
 // nil. It does not repeat failed calls: give it a generator under an llm.Policy.
@@ -106,6 +106,13 @@ func vocabulary(reg *predicates.Registry) string {
 		b.WriteByte('\n')
 	}
 	return b.String()
+}
+
+// Through implements extract.Asking.
+func (e *Extractor) Through(wrap func(llm.Generator) llm.Generator) extract.Extractor {
+	through := *e
+	through.gen = wrap(e.gen)
+	return &through
 }
 
 // ID returns the extractor's id.
