@@ -71,8 +71,9 @@ type addition struct {
 	chain     *ledger.Chain    // of the commit under way
 	// unembedded are new items whose text the extractor did not propose.
 	unembedded []memory.Item
-	upgrade    bool             // what another extractor has done counts as waiting
-	context    []memory.Episode // of the conversation, before the target
+	upgrade    bool                       // what another extractor has done counts as waiting
+	context    []memory.Episode           // of the conversation, before the target
+	sources    map[string]*extract.Source // by episode: where quotes are looked up
 	result     *AddResult
 }
 

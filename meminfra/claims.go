@@ -71,6 +71,7 @@ func storedStatement(e *storage.EvidenceRecord, valueID string) memory.Statement
 // those that do not hold. One bad candidate is rejected alone.
 func (a *addition) check(found extract.Output, waiting map[string]*memory.Episode) []claim {
 	claims := make([]claim, 0, len(found.Candidates))
+	a.sources = map[string]*extract.Source{}
 	for i := range found.Candidates {
 		c := &found.Candidates[i]
 		episode := waiting[c.EpisodeID]
@@ -105,9 +106,9 @@ func (a *addition) claim(c *extract.Candidate, episode *memory.Episode) (_ claim
 	if episode == nil {
 		return claim{}, "quotes_no_target_message"
 	}
-	start, end, ok := extract.FindQuote(episode.Content, c.Quote, c.Start)
-	if !ok {
-		return claim{}, "quote_not_found"
+	start, end, reason := a.quote(c, episode)
+	if reason != "" {
+		return claim{}, reason
 	}
 	if c.Polarity != memory.Positive && c.Polarity != memory.Negative {
 		return claim{}, "no_polarity"
@@ -132,6 +133,35 @@ func (a *addition) claim(c *extract.Candidate, episode *memory.Episode) (_ claim
 		Stated:    item.Stated,
 		Salt:      newSalt(),
 	}}, ""
+}
+
+// quote verifies a candidate's quote in the message that it cites.
+func (a *addition) quote(c *extract.Candidate, episode *memory.Episode) (start, end int, reason string) {
+	source := a.sources[episode.ID]
+	if source == nil {
+		source = extract.NewSource(episode.Content)
+		a.sources[episode.ID] = source
+	}
+	start, end, fault := source.Find(c.Quote, c.Value, c.Start)
+	if fault == extract.QuoteNotFound && a.isElsewhere(c.Quote, episode.ID) {
+		fault = extract.QuoteElsewhere
+	}
+	return start, end, string(fault)
+}
+
+// isElsewhere reports that another message of the call says the very words.
+func (a *addition) isElsewhere(quote, episodeID string) bool {
+	if memory.IsBlank(quote) {
+		return false
+	}
+	for _, list := range [][]memory.Episode{a.target, a.context} {
+		for i := range list {
+			if list[i].ID != episodeID && strings.Contains(list[i].Content, quote) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // item makes the item that a candidate would become, its words canonical.

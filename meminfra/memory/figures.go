@@ -247,10 +247,17 @@ func table(pairs string) map[string]string {
 }
 
 var (
-	numberWords = table(`zero=0 one=1 two=2 three=3 four=4 five=5 six=6 seven=7 eight=8 nine=9 ten=10 eleven=11 twelve=12
+	numberWords = table(`thirteen=13 fourteen=14 fifteen=15 sixteen=16 seventeen=17 eighteen=18 nineteen=19 twenty=20 thirty=30
+		forty=40 fifty=50 sixty=60 seventy=70 eighty=80 ninety=90 hundred=100 thousand=1000 million=1000000 billion=1000000000
+		zero=0 one=1 two=2 three=3 four=4 five=5 six=6 seven=7 eight=8 nine=9 ten=10 eleven=11 twelve=12
 		first=1 third=3 fourth=4 fifth=5 sixth=6 seventh=7 eighth=8 ninth=9 tenth=10 once=1x twice=2x half=0.5 dozen=12`)
+	// The negations of English, and the plain ones of other languages with case.
 	negations = set(`not no never none nobody nothing nowhere neither nor cannot cant without hardly rarely
-		stopped quit ceased former formerly except unless`)
+		stopped quit ceased former formerly except unless
+		dont doesnt didnt wont wouldnt isnt arent wasnt werent havent hasnt hadnt couldnt shouldnt
+		nicht nichts kein keine keinen keinem keiner nie niemals ohne ne pas jamais aucun aucune sans nunca jamás ni sin tampoco ningún
+		non mai senza não nunca sem niet geen nooit zonder inte aldrig ikke aldri ej utan uden uten nie nigdy bez
+		не нет ни никогда без немає ніколи nem soha ei nikdy ne není nejsou nejsem δεν μη μην ποτέ χωρίς değil yok hiç`)
 	measures = set(`mg g kg ml l cl dl mm cm m km mcg oz lb ft inch mile meter metre gram litre liter kilo kilometer kilometre
 		percent degree dollar euro pound second minute hour day week month year decade century season quarter weekend
 		daily weekly monthly yearly annually hourly today tomorrow yesterday tonight morning afternoon evening night noon midnight
