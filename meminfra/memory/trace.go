@@ -17,8 +17,11 @@ type Trace struct {
 	Model      string
 	PromptHash string
 	Rungs      []string // of the ladder that an answer tried, in order
-	At         time.Time
-	Items      []TraceItem
+	// Handed are the keys of the sentences that were handed out, 8 bytes each and
+	// no text: what comes back is known by them. See package recall.
+	Handed []byte
+	At     time.Time
+	Items  []TraceItem
 }
 
 // TraceItem is one result of a trace. Rank counts from 1.
@@ -71,11 +74,14 @@ const (
 
 // Extraction is the state of one episode under one extractor.
 type Extraction struct {
-	Partition  string
-	EpisodeID  string
-	Extractor  string
-	Status     ExtractionStatus
-	Attempts   int
+	Partition string
+	EpisodeID string
+	Extractor string
+	Status    ExtractionStatus
+	Attempts  int
+	// Unread counts the attempts that could not read this very message; the others
+	// failed for reasons that are not the message's, or were a success.
+	Unread     int
 	LeaseUntil time.Time // another writer may take it over after this
 	Error      string    // a category, never text from the episode
 	UpdatedAt  time.Time

@@ -108,6 +108,13 @@ func (t *failingTx) PutConversation(ctx context.Context, c storage.Conversation)
 	return try(ctx, t, t.Tx.PutConversation, c)
 }
 
+func (t *failingTx) PutSummary(ctx context.Context, conversation, summary string, seq int64) error {
+	if err := t.store.write(); err != nil {
+		return err
+	}
+	return t.Tx.PutSummary(ctx, conversation, summary, seq)
+}
+
 func (t *failingTx) InsertEpisodes(ctx context.Context, list []memory.Episode) error {
 	return try(ctx, t, t.Tx.InsertEpisodes, list)
 }

@@ -98,6 +98,10 @@ type Reader interface {
 	Line(ctx context.Context, partition, itemID string) ([]ItemRecord, error)
 	// Episodes returns the episodes of those ids that exist, in the order asked.
 	Episodes(ctx context.Context, partition string, ids []string) ([]memory.Episode, error)
+	// Turns returns episodes of one conversation by Seq.
+	Turns(ctx context.Context, partition string, p TurnsParams) ([]memory.Episode, error)
+	// Conversation returns a conversation's row. Errors: ErrNotFound.
+	Conversation(ctx context.Context, partition, id string) (Conversation, error)
 	// Decisions returns the decisions of those ids that exist, in the order asked.
 	Decisions(ctx context.Context, partition string, ids []string) ([]memory.Decision, error)
 	// Trace returns a trace with its items by rank. Errors: ErrNotFound.
@@ -105,6 +109,9 @@ type Reader interface {
 	// Usage returns what the partition used on that day (midnight UTC) and
 	// after it, by day, operation and model.
 	Usage(ctx context.Context, partition string, since time.Time) ([]memory.Usage, error)
+	// HandedOut returns what the partition's traces since a moment handed out,
+	// those that handed out nothing left out, oldest first.
+	HandedOut(ctx context.Context, partition string, since time.Time) ([]Handed, error)
 	// Grants returns all grant events of the tenant-directory partition that
 	// touch the given left id, or right id, by (At, Change, ID).
 	Grants(ctx context.Context, partition string, p GrantParams) ([]memory.Grant, error)
@@ -144,7 +151,13 @@ type Tx interface {
 	// Items is Reader.Items within the commit.
 	Items(ctx context.Context, ids []string) ([]ItemRecord, error)
 
+	// PutConversation makes a conversation's row or moves its UpdatedAt; its
+	// summary stays as it is.
 	PutConversation(ctx context.Context, c Conversation) error
+	// PutSummary replaces the rolling summary of a conversation, which covers its
+	// episodes up to the sequence number; "" and 0 take it away. A conversation
+	// without a row has none.
+	PutSummary(ctx context.Context, conversation, summary string, seq int64) error
 	InsertEpisodes(ctx context.Context, list []memory.Episode) error
 	PutExtractions(ctx context.Context, list []memory.Extraction) error // insert or replace
 	InsertDecisions(ctx context.Context, list []memory.Decision) error
@@ -203,7 +216,10 @@ type UnextractedParams struct {
 	Extractor    string
 	Now          time.Time
 	Unseen       bool // also those without a row for the extractor
-	Limit        int  // 0 is no limit
+	// MaxUnread leaves out those that could not be read that often; 0 is no bound.
+	MaxUnread int
+	Skip      []string // episodes to leave out
+	Limit     int      // 0 is no limit
 }
 
 // Changes is what an index needs to catch up.
@@ -258,6 +274,19 @@ type Conversation struct {
 	ID        string
 	CreatedAt time.Time
 	UpdatedAt time.Time
+	// Summary is of its episodes up to SummarySeq; "" for none. It is derived
+	// from them, no evidence and never searched.
+	Summary    string
+	SummarySeq int64
+}
+
+// TurnsParams asks for the episodes of a conversation with After < Seq < Below,
+// the first Limit of them.
+type TurnsParams struct {
+	Conversation string
+	After        int64
+	Below        int64 // 0 is no bound
+	Limit        int
 }
 
 // SessionSpan is the stretch of time that a session covers.
@@ -273,6 +302,12 @@ type IdempotencyRecord struct {
 	Body      []byte // SHA-256 of the request
 	Result    string // canonical JSON of ids
 	At        time.Time
+}
+
+// Handed are the keys of the sentences that one trace handed out: Trace.Handed.
+type Handed struct {
+	At   time.Time
+	Keys []byte
 }
 
 // Feedback is one reward given to a trace, in [-1,1].

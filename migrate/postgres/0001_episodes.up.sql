@@ -21,6 +21,8 @@ CREATE TABLE conversation (
     conversation text COLLATE "C" NOT NULL,
     created_at   bigint NOT NULL,
     updated_at   bigint NOT NULL,
+    summary      text COLLATE "C" NOT NULL DEFAULT '', -- rolling, derived: shown to extractors, never searched
+    summary_seq  bigint NOT NULL DEFAULT 0, -- the last episode it covers
     PRIMARY KEY (partition, conversation)
 );
 
@@ -59,6 +61,7 @@ CREATE TABLE extraction (
     extractor   text COLLATE "C" NOT NULL,
     status      text COLLATE "C" NOT NULL CHECK (status IN ('pending', 'done', 'empty', 'failed')),
     attempts    integer NOT NULL DEFAULT 0,
+    unread      integer NOT NULL DEFAULT 0, -- of the attempts, those that could not read this message
     lease_until bigint,
     error       text COLLATE "C" NOT NULL DEFAULT '',
     updated_at  bigint NOT NULL,

@@ -42,6 +42,7 @@ CREATE TABLE trace (
     model       text COLLATE "C" NOT NULL DEFAULT '',
     prompt_hash text COLLATE "C" NOT NULL DEFAULT '',
     rungs       text COLLATE "C" NOT NULL DEFAULT '', -- canonical JSON list
+    handed      bytea NOT NULL DEFAULT '', -- keys of the sentences handed out, 8 bytes each
     at          bigint NOT NULL,
     PRIMARY KEY (partition, trace)
 );

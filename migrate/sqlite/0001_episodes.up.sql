@@ -21,6 +21,8 @@ CREATE TABLE conversation (
     conversation TEXT NOT NULL,
     created_at   INTEGER NOT NULL,
     updated_at   INTEGER NOT NULL,
+    summary      TEXT NOT NULL DEFAULT '', -- rolling, derived: shown to extractors, never searched
+    summary_seq  INTEGER NOT NULL DEFAULT 0, -- the last episode it covers
     PRIMARY KEY (partition, conversation)
 );
 
@@ -59,6 +61,7 @@ CREATE TABLE extraction (
     extractor   TEXT NOT NULL,
     status      TEXT NOT NULL CHECK (status IN ('pending', 'done', 'empty', 'failed')),
     attempts    INTEGER NOT NULL DEFAULT 0,
+    unread      INTEGER NOT NULL DEFAULT 0, -- of the attempts, those that could not read this message
     lease_until INTEGER,
     error       TEXT NOT NULL DEFAULT '',
     updated_at  INTEGER NOT NULL,

@@ -42,6 +42,7 @@ CREATE TABLE trace (
     model       TEXT NOT NULL DEFAULT '',
     prompt_hash TEXT NOT NULL DEFAULT '',
     rungs       TEXT NOT NULL DEFAULT '', -- canonical JSON list
+    handed      BLOB NOT NULL DEFAULT x'', -- keys of the sentences handed out, 8 bytes each
     at          INTEGER NOT NULL,
     PRIMARY KEY (partition, trace)
 );

@@ -82,6 +82,37 @@ ON CONFLICT (partition, conversation) DO UPDATE SET updated_at = excluded.update
 	return t.exec(ctx, "put conversation", sql, t.head.Partition, c.ID, memory.Micros(c.CreatedAt), memory.Micros(c.UpdatedAt))
 }
 
+// PutSummary implements storage.Tx.
+func (t *tx) PutSummary(ctx context.Context, conversation, summary string, seq int64) error {
+	const sql = `UPDATE conversation SET summary = $3, summary_seq = $4 WHERE partition = $1 AND conversation = $2`
+	return t.exec(ctx, "put summary", sql, t.head.Partition, conversation, summary, seq)
+}
+
+// Conversation implements storage.Reader.
+func (s *Store) Conversation(ctx context.Context, partition, id string) (storage.Conversation, error) {
+	const sql = `
+SELECT partition, conversation, created_at, updated_at, summary, summary_seq FROM conversation
+WHERE partition = $1 AND conversation = $2`
+	list, err := query(ctx, s, "conversation", sql, func(row pgx.CollectableRow) (c storage.Conversation, err error) {
+		err = row.Scan(&c.Partition, &c.ID, when{&c.CreatedAt}, when{&c.UpdatedAt}, &c.Summary, &c.SummarySeq)
+		return c, err
+	}, partition, id)
+	if err == nil && len(list) == 0 {
+		err = storage.ErrNotFound
+	}
+	if err != nil {
+		return storage.Conversation{}, err
+	}
+	return list[0], nil
+}
+
+// Turns implements storage.Reader.
+func (s *Store) Turns(ctx context.Context, partition string, p storage.TurnsParams) ([]memory.Episode, error) {
+	return query(ctx, s, "turns", selectEpisode+` FROM episode e
+WHERE e.partition = $1 AND e.conversation = $2 AND e.seq > $3 AND e.seq < $4 ORDER BY e.seq LIMIT $5`, scanEpisode,
+		partition, p.Conversation, p.After, cmp.Or(p.Below, math.MaxInt64), p.Limit)
+}
+
 // Recent implements storage.Tx.
 func (t *tx) Recent(ctx context.Context, conversation string, below int64, n int) ([]memory.Episode, error) {
 	list, err := read(ctx, t, "recent", selectEpisode+` FROM episode e
@@ -94,7 +125,7 @@ WHERE e.partition = $1 AND e.conversation = $2 AND e.seq < $3 ORDER BY e.seq DES
 // Unextracted implements storage.Tx. Without Unseen it starts from the few open
 // rows, which OFFSET 0 makes sure of; with it, from the episodes.
 func (t *tx) Unextracted(ctx context.Context, p storage.UnextractedParams) ([]memory.Episode, error) {
-	const open = `x.status IN ('pending', 'failed') AND (x.lease_until IS NULL OR x.lease_until <= $3)`
+	const open = `x.status IN ('pending', 'failed') AND (x.lease_until IS NULL OR x.lease_until <= $3) AND x.unread < $4`
 	sql := `
 FROM (SELECT x.episode FROM extraction x WHERE x.partition = $1 AND x.extractor = $2 AND ` + open + ` OFFSET 0) w
 CROSS JOIN LATERAL (SELECT * FROM episode t WHERE t.partition = $1 AND t.episode = w.episode OFFSET 0) e
@@ -104,10 +135,14 @@ WHERE TRUE`
 FROM episode e LEFT JOIN extraction x ON x.partition = e.partition AND x.episode = e.episode AND x.extractor = $2
 WHERE e.partition = $1 AND (x.episode IS NULL OR ` + open + `)`
 	}
-	args := []any{t.head.Partition, p.Extractor, memory.Micros(p.Now)}
+	args := []any{t.head.Partition, p.Extractor, memory.Micros(p.Now), cmp.Or(p.MaxUnread, math.MaxInt32)}
 	if p.Conversation != "" {
 		args = append(args, p.Conversation)
 		sql += fmt.Sprintf(` AND e.conversation = $%d`, len(args))
+	}
+	if len(p.Skip) > 0 {
+		args = append(args, p.Skip)
+		sql += fmt.Sprintf(` AND e.episode <> ALL($%d)`, len(args))
 	}
 	sql += ` ORDER BY e.seq`
 	if p.Limit > 0 {
@@ -120,9 +155,9 @@ WHERE e.partition = $1 AND (x.episode IS NULL OR ` + open + `)`
 // Extractions implements storage.Tx.
 func (t *tx) Extractions(ctx context.Context, extractor string, episodeIDs []string) ([]memory.Extraction, error) {
 	const sql = `
-SELECT partition, episode, extractor, status, attempts, lease_until, error, updated_at`
+SELECT partition, episode, extractor, status, attempts, unread, lease_until, error, updated_at`
 	rows, err := read(ctx, t, "extractions", sql+lookup("extraction", "x", "extractor = $3 AND t.episode", byID), func(row pgx.CollectableRow) (x memory.Extraction, err error) {
-		err = row.Scan(&x.Partition, &x.EpisodeID, &x.Extractor, (*string)(&x.Status), &x.Attempts,
+		err = row.Scan(&x.Partition, &x.EpisodeID, &x.Extractor, (*string)(&x.Status), &x.Attempts, &x.Unread,
 			when{&x.LeaseUntil}, &x.Error, when{&x.UpdatedAt})
 		return x, err
 	}, t.head.Partition, distinct(episodeIDs), extractor)
@@ -132,15 +167,16 @@ SELECT partition, episode, extractor, status, attempts, lease_until, error, upda
 // PutExtractions implements storage.Tx.
 func (t *tx) PutExtractions(ctx context.Context, list []memory.Extraction) error {
 	const sql = `
-INSERT INTO extraction (partition, episode, extractor, status, attempts, lease_until, error, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+INSERT INTO extraction (partition, episode, extractor, status, attempts, lease_until, error, updated_at, unread)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 ON CONFLICT (partition, episode, extractor) DO UPDATE SET status = excluded.status, attempts = excluded.attempts,
-	lease_until = excluded.lease_until, error = excluded.error, updated_at = excluded.updated_at`
+	lease_until = excluded.lease_until, error = excluded.error, updated_at = excluded.updated_at,
+	unread = excluded.unread`
 	var b pgx.Batch
 	for i := range list {
 		x := &list[i]
 		b.Queue(sql, t.head.Partition, x.EpisodeID, x.Extractor, string(x.Status), x.Attempts, orNull(x.LeaseUntil),
-			x.Error, memory.Micros(x.UpdatedAt))
+			x.Error, memory.Micros(x.UpdatedAt), x.Unread)
 	}
 	return t.send(ctx, "put extractions", &b)
 }

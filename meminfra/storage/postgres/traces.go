@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -39,9 +40,9 @@ func (s *Store) PutTrace(ctx context.Context, t memory.Trace) error {
 	}
 	var b pgx.Batch
 	b.Queue(`
-INSERT INTO trace (partition, trace, kind, query, route, intent, degraded, model, prompt_hash, rungs, at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-		t.Partition, t.ID, t.Kind, t.Query, t.Route, t.Intent, degraded, t.Model, t.PromptHash, rungs, memory.Micros(t.At))
+INSERT INTO trace (partition, trace, kind, query, route, intent, degraded, model, prompt_hash, rungs, at, handed)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+		t.Partition, t.ID, t.Kind, t.Query, t.Route, t.Intent, degraded, t.Model, t.PromptHash, rungs, memory.Micros(t.At), notNull(t.Handed))
 	if len(t.Items) > 0 {
 		b.Queue(insertTraceItems, append([]any{t.Partition, t.ID}, traceItemColumns(t.Items)...)...)
 	}
@@ -77,7 +78,7 @@ func (s *Store) Trace(ctx context.Context, partition, id string) (memory.Trace, 
 	var items []memory.TraceItem
 	err := s.snapshot(ctx, "trace", func(b *pgx.Batch) {
 		b.Queue(`
-SELECT partition, trace, kind, query, route, intent, degraded, model, prompt_hash, rungs, at FROM trace
+SELECT partition, trace, kind, query, route, intent, degraded, model, prompt_hash, rungs, handed, at FROM trace
 WHERE partition = $1 AND trace = $2`, partition, id).Query(into(&found, scanTrace))
 		b.Queue(`
 SELECT rank, owner_kind, owner, shared, opened, cited, authority, score FROM trace_item
@@ -95,13 +96,22 @@ WHERE partition = $1 AND trace = $2 ORDER BY shared, rank`, partition, id).Query
 
 func scanTrace(row pgx.CollectableRow) (t memory.Trace, err error) {
 	err = row.Scan(&t.Partition, &t.ID, &t.Kind, &t.Query, &t.Route, &t.Intent, names{&t.Degraded},
-		&t.Model, &t.PromptHash, names{&t.Rungs}, when{&t.At})
+		&t.Model, &t.PromptHash, names{&t.Rungs}, blob{&t.Handed}, when{&t.At})
 	return t, err
 }
 
 func scanTraceItem(row pgx.CollectableRow) (m memory.TraceItem, err error) {
 	err = row.Scan(&m.Rank, (*string)(&m.OwnerKind), &m.OwnerID, &m.Shared, &m.Opened, &m.Cited, authority{&m.Authority}, &m.Score)
 	return m, err
+}
+
+// HandedOut implements storage.Reader.
+func (s *Store) HandedOut(ctx context.Context, partition string, since time.Time) ([]storage.Handed, error) {
+	const sql = `SELECT at, handed FROM trace WHERE partition = $1 AND at >= $2 AND handed <> '' ORDER BY at, trace`
+	return query(ctx, s, "handed out", sql, func(row pgx.CollectableRow) (h storage.Handed, err error) {
+		err = row.Scan(when{&h.At}, blob{&h.Keys})
+		return h, err
+	}, partition, memory.Micros(since))
 }
 
 // InsertFeedback implements storage.Tx.

@@ -75,6 +75,36 @@ ON CONFLICT (partition, conversation) DO UPDATE SET updated_at = excluded.update
 		t.head.Partition, c.ID, memory.Micros(c.CreatedAt), memory.Micros(c.UpdatedAt))
 }
 
+// PutSummary implements storage.Tx.
+func (t *tx) PutSummary(ctx context.Context, conversation, summary string, seq int64) error {
+	return t.run(ctx, `UPDATE conversation SET summary = ?3, summary_seq = ?4 WHERE partition = ?1 AND conversation = ?2`,
+		t.head.Partition, conversation, summary, seq)
+}
+
+// Conversation implements storage.Reader.
+func (s *Store) Conversation(ctx context.Context, partition, id string) (c storage.Conversation, err error) {
+	err = s.view(ctx, func(db *conn) error {
+		return db.row(ctx, `SELECT partition, conversation, created_at, updated_at, summary, summary_seq FROM conversation
+WHERE partition = ?1 AND conversation = ?2`, []any{partition, id},
+			&c.Partition, &c.ID, scanTime(&c.CreatedAt), scanTime(&c.UpdatedAt), &c.Summary, &c.SummarySeq)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return storage.Conversation{}, storage.ErrNotFound
+	}
+	return c, err
+}
+
+// Turns implements storage.Reader.
+func (s *Store) Turns(ctx context.Context, partition string, p storage.TurnsParams) (list []memory.Episode, err error) {
+	err = s.view(ctx, func(c *conn) error {
+		list, err = collect(ctx, c, selectEpisode+`
+WHERE e.partition = ?1 AND e.conversation = ?2 AND e.seq > ?3 AND e.seq < ?4 ORDER BY e.seq LIMIT ?5`,
+			[]any{partition, p.Conversation, p.After, cmp.Or(p.Below, math.MaxInt64), p.Limit}, scanEpisode)
+		return err
+	})
+	return list, err
+}
+
 // Recent implements storage.Tx.
 func (t *tx) Recent(ctx context.Context, conversation string, below int64, n int) ([]memory.Episode, error) {
 	list, err := collect(ctx, t.c, selectEpisode+`WHERE partition = ?1 AND conversation = ?2 AND seq < ?3 ORDER BY seq DESC LIMIT ?4`,
@@ -86,7 +116,7 @@ func (t *tx) Recent(ctx context.Context, conversation string, below int64, n int
 // Unextracted implements storage.Tx. Without Unseen it starts from the few open
 // rows; with it, from the episodes.
 func (t *tx) Unextracted(ctx context.Context, p storage.UnextractedParams) ([]memory.Episode, error) {
-	const open = `x.status IN ('pending', 'failed') AND (x.lease_until IS NULL OR x.lease_until <= ?3)`
+	const open = `x.status IN ('pending', 'failed') AND (x.lease_until IS NULL OR x.lease_until <= ?3) AND x.unread < ?5`
 	sql := `
 JOIN extraction x ON x.partition = e.partition AND x.episode = e.episode AND x.extractor = ?2
 WHERE e.partition = ?1 AND ` + open
@@ -95,21 +125,25 @@ WHERE e.partition = ?1 AND ` + open
 LEFT JOIN extraction x ON x.partition = e.partition AND x.episode = e.episode AND x.extractor = ?2
 WHERE e.partition = ?1 AND (x.episode IS NULL OR ` + open + `)`
 	}
-	args := []any{t.head.Partition, p.Extractor, memory.Micros(p.Now), cmp.Or(p.Limit, -1)}
+	args := []any{t.head.Partition, p.Extractor, memory.Micros(p.Now), cmp.Or(p.Limit, -1), cmp.Or(p.MaxUnread, math.MaxInt32),
+		p.Conversation, jsonList(p.Skip)}
 	if p.Conversation != "" {
-		sql, args = sql+` AND e.conversation = ?5`, append(args, p.Conversation)
+		sql += ` AND e.conversation = ?6`
+	}
+	if len(p.Skip) > 0 {
+		sql += ` AND e.episode NOT IN (SELECT value FROM json_each(?7))`
 	}
 	return collect(ctx, t.c, selectEpisode+sql+` ORDER BY +e.seq LIMIT ?4`, args, scanEpisode)
 }
 
-const extractionColumns = `partition, episode, extractor, status, attempts, lease_until, error, updated_at`
+const extractionColumns = `partition, episode, extractor, status, attempts, unread, lease_until, error, updated_at`
 
 // Extractions implements storage.Tx.
 func (t *tx) Extractions(ctx context.Context, extractor string, episodeIDs []string) ([]memory.Extraction, error) {
 	list, err := collect(ctx, t.c, `SELECT `+extractionColumns+` FROM extraction
 WHERE partition = ?1 AND extractor = ?2 AND episode IN (SELECT value FROM json_each(?3))`,
 		[]any{t.head.Partition, extractor, jsonList(episodeIDs)}, func(row scanner, x *memory.Extraction) error {
-			return row.Scan(&x.Partition, &x.EpisodeID, &x.Extractor, &x.Status, &x.Attempts,
+			return row.Scan(&x.Partition, &x.EpisodeID, &x.Extractor, &x.Status, &x.Attempts, &x.Unread,
 				scanTime(&x.LeaseUntil), &x.Error, scanTime(&x.UpdatedAt))
 		})
 	return asked(episodeIDs, list, func(x *memory.Extraction) string { return x.EpisodeID }), err
@@ -117,13 +151,13 @@ WHERE partition = ?1 AND extractor = ?2 AND episode IN (SELECT value FROM json_e
 
 var putExtraction = insertInto("extraction", extractionColumns) + `
 ON CONFLICT (partition, episode, extractor) DO UPDATE SET status = excluded.status, attempts = excluded.attempts,
-	lease_until = excluded.lease_until, error = excluded.error, updated_at = excluded.updated_at`
+	unread = excluded.unread, lease_until = excluded.lease_until, error = excluded.error, updated_at = excluded.updated_at`
 
 // PutExtractions implements storage.Tx.
 func (t *tx) PutExtractions(ctx context.Context, list []memory.Extraction) error {
 	return put(ctx, t, putExtraction, list, func(x *memory.Extraction) ([]any, error) {
 		return []any{
-			t.head.Partition, x.EpisodeID, x.Extractor, string(x.Status), x.Attempts, nullTime(x.LeaseUntil), x.Error,
+			t.head.Partition, x.EpisodeID, x.Extractor, string(x.Status), x.Attempts, x.Unread, nullTime(x.LeaseUntil), x.Error,
 			memory.Micros(x.UpdatedAt),
 		}, nil
 	})

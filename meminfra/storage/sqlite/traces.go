@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"time"
 
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/storage"
@@ -13,7 +14,7 @@ import (
 const pruneEvery = 64
 
 const (
-	traceColumns     = `partition, trace, kind, query, route, intent, degraded, model, prompt_hash, rungs, at`
+	traceColumns     = `partition, trace, kind, query, route, intent, degraded, model, prompt_hash, rungs, handed, at`
 	traceItemColumns = `rank, owner_kind, owner, shared, opened, cited, authority, score`
 
 	// oldTraces are up to 1,000 traces of a partition older than ?2.
@@ -38,7 +39,7 @@ func (s *Store) PutTrace(ctx context.Context, t memory.Trace) error {
 	}
 	return s.write(ctx, func(c *conn) error {
 		err := c.run(ctx, insertTrace, t.Partition, t.ID, t.Kind, t.Query, t.Route, t.Intent, degraded,
-			t.Model, t.PromptHash, rungs, memory.Micros(t.At))
+			t.Model, t.PromptHash, rungs, blob(t.Handed), memory.Micros(t.At))
 		if err != nil {
 			return err
 		}
@@ -69,7 +70,7 @@ func (s *Store) Trace(ctx context.Context, partition, id string) (t memory.Trace
 	err = s.view(ctx, func(c *conn) error {
 		err := c.row(ctx, `SELECT `+traceColumns+` FROM trace WHERE partition = ?1 AND trace = ?2`, key,
 			&t.Partition, &t.ID, &t.Kind, &t.Query, &t.Route, &t.Intent, scanList(&t.Degraded),
-			&t.Model, &t.PromptHash, scanList(&t.Rungs), scanTime(&t.At))
+			&t.Model, &t.PromptHash, scanList(&t.Rungs), scanBytes(&t.Handed), scanTime(&t.At))
 		if err != nil {
 			return err
 		}
@@ -81,6 +82,18 @@ WHERE partition = ?1 AND trace = ?2 ORDER BY shared, rank`, key, scanTraceItem)
 		return memory.Trace{}, storage.ErrNotFound
 	}
 	return t, err
+}
+
+// HandedOut implements storage.Reader.
+func (s *Store) HandedOut(ctx context.Context, partition string, since time.Time) (list []storage.Handed, err error) {
+	err = s.view(ctx, func(c *conn) error {
+		list, err = collect(ctx, c, `SELECT at, handed FROM trace WHERE partition = ?1 AND at >= ?2 AND handed <> x'' ORDER BY at, trace`,
+			[]any{partition, memory.Micros(since)}, func(row scanner, h *storage.Handed) error {
+				return row.Scan(scanTime(&h.At), scanBytes(&h.Keys))
+			})
+		return err
+	})
+	return list, err
 }
 
 func scanTraceItem(row scanner, m *memory.TraceItem) error {

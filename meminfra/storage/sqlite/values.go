@@ -62,6 +62,20 @@ func blob(b []byte) []byte {
 	return b
 }
 
+// scanBytes scans a blob; an empty one is nil.
+func scanBytes(b *[]byte) *bytesScanner { return (*bytesScanner)(b) }
+
+type bytesScanner []byte
+
+func (s *bytesScanner) Scan(v any) error {
+	b, ok := v.([]byte)
+	if !ok && v != nil {
+		return fmt.Errorf("%T is no stored blob", v)
+	}
+	*s = append([]byte(nil), b...)
+	return nil
+}
+
 // jsonList is how a list of ids goes into a query: json_each takes any number
 // of them, and the statement stays the same.
 func jsonList(list []string) string {

@@ -25,6 +25,8 @@ var episodeTests = []test{
 	{name: "found by message", run: episodeByMessage},
 	{name: "sessions span their episodes", run: sessions},
 	{name: "the last of a conversation", run: recent},
+	{name: "a stretch of a conversation", run: turns},
+	{name: "a conversation and its summary", run: conversations},
 	{name: "extraction rows and leases", run: extractions},
 	{name: "vectors keep every bit", run: embeddings},
 	{name: "one outcome for each idempotency key", run: idempotency},
@@ -293,11 +295,66 @@ func recent(t *testing.T, s storage.Store) {
 	})
 }
 
+func turns(t *testing.T, s storage.Store) {
+	putEpisodes(t, s, ada, 4)
+	commit(t, s, ada, func(tx storage.Tx) error {
+		return tx.InsertEpisodes(t.Context(), []memory.Episode{newEpisode(tx, "e5", "c2", "m5")})
+	})
+	for _, c := range []struct {
+		p    storage.TurnsParams
+		want []string
+	}{
+		{storage.TurnsParams{Conversation: "c1", Limit: 9}, []string{"e1", "e2", "e3", "e4"}},
+		{storage.TurnsParams{Conversation: "c1", After: 1, Below: 4, Limit: 9}, []string{"e2", "e3"}},
+		{storage.TurnsParams{Conversation: "c1", After: 1, Limit: 1}, []string{"e2"}},
+		{storage.TurnsParams{Conversation: "c2", Limit: 9}, []string{"e5"}},
+		{storage.TurnsParams{Conversation: "c3", Limit: 9}, nil},
+	} {
+		got, err := s.Turns(t.Context(), ada.ID(), c.p)
+		check(t, err)
+		same(t, fmt.Sprintf("%+v", c.p), ids(got, episodeID), c.want)
+	}
+	got, err := s.Turns(t.Context(), bob.ID(), storage.TurnsParams{Conversation: "c1", Limit: 9})
+	check(t, err)
+	same(t, "another partition's", ids(got, episodeID), []string(nil))
+}
+
+func conversations(t *testing.T, s storage.Store) {
+	put := func(p memory.Partition, updated int) {
+		commit(t, s, p, func(tx storage.Tx) error {
+			return tx.PutConversation(t.Context(), storage.Conversation{Partition: p.ID(), ID: "c", CreatedAt: at(updated), UpdatedAt: at(updated)})
+		})
+	}
+	summarise := func(conversation, text string, seq int64) {
+		commit(t, s, ada, func(tx storage.Tx) error { return tx.PutSummary(t.Context(), conversation, text, seq) })
+	}
+	stored := func(p memory.Partition) storage.Conversation {
+		c, err := s.Conversation(t.Context(), p.ID(), "c")
+		check(t, err)
+		return c
+	}
+	_, err := s.Conversation(t.Context(), ada.ID(), "c")
+	wantErr(t, "none yet", err, storage.ErrNotFound)
+	put(ada, 1)
+	put(bob, 1)
+	want := storage.Conversation{Partition: ada.ID(), ID: "c", CreatedAt: at(1), UpdatedAt: at(1)}
+	same(t, "without a summary", stored(ada), want)
+	summarise("c", "They talk. \u5728\u54ea\u91cc 'x'", 7)
+	summarise("none", "of nothing", 1)
+	put(ada, 2) // leaves the summary
+	want.UpdatedAt, want.Summary, want.SummarySeq = at(2), "They talk. \u5728\u54ea\u91cc 'x'", 7
+	same(t, "with one", stored(ada), want)
+	summarise("c", "", 0)
+	want.Summary, want.SummarySeq = "", 0
+	same(t, "taken away", stored(ada), want)
+	same(t, "another partition's", stored(bob), storage.Conversation{Partition: bob.ID(), ID: "c", CreatedAt: at(1), UpdatedAt: at(1)})
+}
+
 func extractions(t *testing.T, s storage.Store) {
 	putEpisodes(t, s, ada, 6)
 	row := func(n int, extractor string, status memory.ExtractionStatus, lease time.Time) memory.Extraction {
 		return memory.Extraction{Partition: ada.ID(), EpisodeID: fmt.Sprint("e", n), Extractor: extractor, Status: status,
-			Attempts: n, LeaseUntil: lease, Error: "timeout", UpdatedAt: at(n)}
+			Attempts: n, Unread: n / 2, LeaseUntil: lease, Error: "timeout", UpdatedAt: at(n)}
 	}
 	rows := []memory.Extraction{
 		row(1, "x", memory.ExtractionPending, time.Time{}), row(2, "x", memory.ExtractionPending, at(30)),
@@ -317,6 +374,9 @@ func extractions(t *testing.T, s storage.Store) {
 			want []string
 		}{
 			{"another conversation", storage.UnextractedParams{Conversation: "c2", Extractor: "x", Now: at(40)}, nil},
+			{"without those that could not be read", storage.UnextractedParams{Extractor: "x", Now: at(40), MaxUnread: 1}, []string{"e1"}},
+			{"unseen and without", storage.UnextractedParams{Extractor: "x", Now: at(40), MaxUnread: 1, Unseen: true}, []string{"e1", "e6"}},
+			{"skipping", storage.UnextractedParams{Conversation: "c1", Extractor: "x", Now: at(40), Skip: []string{"e1", "e3", "none"}}, []string{"e2"}},
 			{"all conversations", storage.UnextractedParams{Extractor: "x", Now: at(40)}, []string{"e1", "e2", "e3"}},
 			{"unseen too", storage.UnextractedParams{Extractor: "x", Now: at(40), Unseen: true}, []string{"e1", "e2", "e3", "e6"}},
 			{"of another extractor", storage.UnextractedParams{Conversation: "c1", Extractor: "y", Now: at(40), Unseen: true, Limit: 2}, []string{"e1", "e2"}},

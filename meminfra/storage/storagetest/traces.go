@@ -11,6 +11,7 @@ import (
 
 var traceTests = []test{
 	{name: "every field comes back", run: traceFields},
+	{name: "what was handed out since", run: traceHanded},
 	{name: "no lock and no change number", run: traceApart},
 	{name: "old ones go now and then", run: tracePruned},
 	{name: "feedback once for each key", run: feedback},
@@ -18,7 +19,7 @@ var traceTests = []test{
 
 func traceFields(t *testing.T, s storage.Store) {
 	want := memory.Trace{Partition: ada.ID(), ID: "t1", Kind: "search", Query: "wo? 在哪里 'x'", Route: "facts", Intent: `{"predicate":"x"}`,
-		Degraded: []string{"vector: down", `"`}, Model: "m/1", PromptHash: "ab12", Rungs: []string{"dual", "summaries"}, At: at(1), Items: []memory.TraceItem{
+		Degraded: []string{"vector: down", `"`}, Model: "m/1", PromptHash: "ab12", Rungs: []string{"dual", "summaries"}, Handed: []byte{0, 255, 1, 0, 0, 0, 0, 7}, At: at(1), Items: []memory.TraceItem{
 			{Rank: 1, OwnerKind: memory.OwnerItem, OwnerID: "i1", Opened: true, Authority: memory.Attested, Score: 1.0 / 3},
 			{Rank: 2, OwnerKind: memory.OwnerEpisode, OwnerID: "e1", Cited: true, Score: 0},
 			{Rank: 1, OwnerKind: memory.OwnerItem, OwnerID: "i1", Shared: true, Authority: memory.Unendorsed, Score: -1},
@@ -42,6 +43,19 @@ func traceFields(t *testing.T, s storage.Store) {
 	got, err := s.Trace(t.Context(), ada.ID(), "t2")
 	check(t, err)
 	same(t, "the first one stays", got, bare)
+}
+
+func traceHanded(t *testing.T, s storage.Store) {
+	for i, keys := range []string{"12345678", "", "abcdefgh12345678", "lastlast"} {
+		check(t, s.PutTrace(t.Context(), memory.Trace{Partition: ada.ID(), ID: fmt.Sprint("t", i), Kind: "search", Handed: []byte(keys), At: at(i)}))
+	}
+	check(t, s.PutTrace(t.Context(), memory.Trace{Partition: bob.ID(), ID: "t", Kind: "search", Handed: []byte("of bob's"), At: at(9)}))
+	got, err := s.HandedOut(t.Context(), ada.ID(), at(1))
+	check(t, err)
+	same(t, "handed out", got, []storage.Handed{{At: at(2), Keys: []byte("abcdefgh12345678")}, {At: at(3), Keys: []byte("lastlast")}})
+	got, err = s.HandedOut(t.Context(), ada.ID(), at(4))
+	check(t, err)
+	same(t, "nothing since", len(got), 0)
 }
 
 func traceApart(t *testing.T, s storage.Store) {
