@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/meminfra/memory-layer/meminfra/answer"
+	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/retrieve"
 )
@@ -28,6 +29,7 @@ type AnswerResult struct {
 	Hits     []SearchHit `json:"hits"` // what was found first
 	TraceID  string      `json:"trace_id"`
 	Degraded []string    `json:"degraded"`
+	Usage    []llm.Line  `json:"usage"` // of models, by operation and model
 }
 
 // The types of an answer, as their package defines them.
@@ -48,12 +50,14 @@ func (m *MemoryLayer) Answer(ctx context.Context, req AnswerRequest) (*AnswerRes
 	if err != nil {
 		return nil, fmt.Errorf("answer: %w", err)
 	}
-	out := &AnswerResult{Hits: []SearchHit{}, Degraded: []string{}}
+	out := &AnswerResult{Hits: []SearchHit{}, Degraded: []string{}, Usage: []llm.Line{}}
 	if answer.SmallTalk(req.Query) {
 		out.Answer = answer.Abstain(answer.NothingAsked)
 		return out, nil
 	}
-	q := retrieve.Query{Partition: partition, Text: req.Query, Limit: req.Limit, Filters: req.Filters, SkipIntent: req.SkipIntent}
+	ctx, tally := tallied(ctx, "answer", partition)
+	q := retrieve.Query{Partition: partition, Text: req.Query, Limit: req.Limit, Filters: req.Filters, SkipIntent: req.SkipIntent,
+		IntentModel: m.intents, SkipTrace: true}
 	if q.Limit == 0 {
 		q.Limit = defaultAnswerLimit
 	}
@@ -61,59 +65,99 @@ func (m *MemoryLayer) Answer(ctx context.Context, req AnswerRequest) (*AnswerRes
 	if err != nil {
 		return nil, fmt.Errorf("answer: %w", err)
 	}
-	out.Hits, out.TraceID, out.Degraded = found.Hits, found.TraceID, found.Degraded
-	out.Answer = m.read(ctx, q, out)
+	out.Hits, out.Degraded = found.Hits, found.Degraded
+	q.IntentModel = settled(q.IntentModel, found)
+	r := &reading{MemoryLayer: m, query: q, trace: found.Trace}
+	out.Answer = r.read(ctx, out)
+	r.putTrace(ctx, out)
+	out.Usage = tally.Lines()
 	return out, nil
 }
 
+// reading is one answer under way, once something was searched for.
+type reading struct {
+	*MemoryLayer
+	query retrieve.Query
+	trace memory.Trace // of the search; climbing adds to its items
+}
+
 // read answers from the hits: with the model if there is one and it can.
-func (m *MemoryLayer) read(ctx context.Context, q retrieve.Query, out *AnswerResult) answer.Answer {
+func (r *reading) read(ctx context.Context, out *AnswerResult) answer.Answer {
 	sources := hitSources(out.Hits)
-	if m.generator == nil || len(sources) == 0 {
-		return answer.Quote(q.Text, sources)
+	if r.generator == nil || len(sources) == 0 {
+		return answer.Quote(r.query.Text, sources)
 	}
-	model := answer.Model{Generator: m.generator, Judge: m.judge}
-	a, err := model.Answer(ctx, q.Text, sources, m.now(), m.climb(q))
+	model := answer.Model{Generator: r.generator, Judge: r.judge}
+	a, err := model.Answer(ctx, r.query.Text, sources, r.now(), r.climb)
 	if err == nil {
+		r.trace.Model, r.trace.PromptHash = r.generator.Model(), answer.PromptHash
 		return a
 	}
-	m.logger.WarnContext(ctx, "answer: the model failed", "model", m.generator.Model(), "error", err)
-	out.Degraded = append(out.Degraded, "answered without the model: it failed")
-	quoted := answer.Quote(q.Text, sources)
-	quoted.Usage = a.Usage
+	r.logger.WarnContext(ctx, "answer: the model failed", "model", r.generator.Model(), "error", err)
+	out.Degraded = append(out.Degraded, "answered without the model: "+llm.Fault("it", err))
+	quoted := answer.Quote(r.query.Text, sources)
+	quoted.Usage, quoted.Rungs = a.Usage, a.Rungs
 	return quoted
 }
 
-// climb returns the ladder's steps: each adds to what there is.
-func (m *MemoryLayer) climb(q retrieve.Query) answer.Climb {
-	return func(ctx context.Context, rung answer.Rung, have []answer.Source) ([]answer.Source, error) {
-		switch rung {
-		case answer.Dual, answer.Summaries:
-			q := q
-			q.Limit = min(3*q.Limit, retrieve.MaxLimit)
-			if rung == answer.Summaries {
-				q.Filters.Kind = memory.KindSummary
-			}
-			res, err := m.retriever.Search(ctx, q)
-			if err != nil {
-				return nil, err
-			}
-			return join(have, hitSources(res.Hits)), nil
+// climb takes a step of the ladder: it adds to what there is.
+func (r *reading) climb(ctx context.Context, rung answer.Rung, have []answer.Source) ([]answer.Source, error) {
+	switch rung {
+	case answer.Dual, answer.Summaries:
+		q := r.query
+		q.Limit = min(3*q.Limit, retrieve.MaxLimit)
+		if rung == answer.Summaries {
+			q.Filters.Kind = memory.KindSummary
 		}
-		ids := make([]string, len(have))
-		for i, s := range have {
-			ids[i] = s.ID
-		}
-		near, err := m.retriever.Around(ctx, q.Partition, q.Filters, ids, rung == answer.Neighbours)
+		res, err := r.retriever.Search(ctx, q)
 		if err != nil {
 			return nil, err
 		}
-		more := make([]answer.Source, len(near))
-		for i, r := range near {
-			more[i] = recordSource(&r)
+		for i := range res.Hits {
+			r.offered(res.Hits[i].Traced(0))
 		}
-		return join(have, more), nil
+		return join(have, hitSources(res.Hits)), nil
 	}
+	ids := make([]string, len(have))
+	for i, s := range have {
+		ids[i] = s.ID
+	}
+	near, err := r.retriever.Around(ctx, r.query.Partition, r.query.Filters, ids, rung == answer.Neighbours)
+	if err != nil {
+		return nil, err
+	}
+	more := make([]answer.Source, len(near))
+	for i := range near {
+		more[i] = recordSource(&near[i])
+		r.offered(near[i].Traced(0))
+	}
+	return join(have, more), nil
+}
+
+// offered adds to the trace what climbing brought, at the rank after the last.
+func (r *reading) offered(item memory.TraceItem) {
+	if !slices.ContainsFunc(r.trace.Items, func(t memory.TraceItem) bool { return t.OwnerID == item.OwnerID }) {
+		item.Rank = len(r.trace.Items) + 1
+		r.trace.Items = append(r.trace.Items, item)
+	}
+}
+
+// putTrace writes the trace of the answer: what was offered, opened and cited,
+// under which authority, and by which model and prompts.
+func (r *reading) putTrace(ctx context.Context, out *AnswerResult) {
+	t := r.trace
+	t.Kind, t.Degraded, t.Rungs = "answer", out.Degraded, out.Rungs
+	for i := range t.Items {
+		item := &t.Items[i]
+		item.Opened = slices.Contains(out.Opened, item.OwnerID)
+		item.Cited = slices.ContainsFunc(out.Citations, func(c Citation) bool { return c.ID == item.OwnerID })
+	}
+	if err := r.store.PutTrace(ctx, t); err != nil {
+		out.Degraded = append(out.Degraded, "the trace was not written")
+		r.logger.WarnContext(ctx, "answer: writing the trace failed", "error", err)
+		return
+	}
+	out.TraceID = t.ID
 }
 
 // join appends the sources that are not there yet.

@@ -34,6 +34,12 @@ type Options struct {
 	// it judge each answer as well, and search further while it is not enough.
 	Generator    llm.Generator
 	JudgeAnswers bool
+	// ModelIntent has the Generator say what stored fact a query is about, in
+	// place of the rules, which remain for when it fails, answers outside the
+	// vocabulary, or takes longer than IntentTimeout (0 is 5 seconds). It costs
+	// every search a call.
+	ModelIntent   bool
+	IntentTimeout time.Duration
 	// TokensPerDay and CallsPerDay bound what models are used for one user on one
 	// day (UTC), by all processes on the store; 0 is no bound. Over it an Add
 	// keeps its messages waiting (an *ExtractionError that wraps a
@@ -71,6 +77,7 @@ type MemoryLayer struct {
 	embedder  llm.Embedder
 	generator llm.Generator // nil for none
 	judge     bool
+	intents   *retrieve.IntentModel // nil for rules
 	registry  *predicates.Registry
 	tenant    string
 	ledgerKey ledger.Key
@@ -141,6 +148,7 @@ func (m *MemoryLayer) configure(o Options) (err error) {
 		m.newID = func() string { return uuid.Must(uuid.NewV7()).String() }
 	}
 	m.meter(&o)
+	m.intents = m.newIntentModel(&o)
 	return nil
 }
 

@@ -34,6 +34,7 @@ func (m *MemoryLayer) Search(ctx context.Context, req SearchRequest) (*SearchRes
 		Limit:       req.Limit,
 		Filters:     req.Filters,
 		SkipIntent:  req.SkipIntent,
+		IntentModel: m.intents,
 		Fusion:      req.Fusion,
 		SkipContext: req.SkipContext,
 		SkipPriors:  req.SkipPriors,

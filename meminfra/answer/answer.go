@@ -53,8 +53,8 @@ type Answer struct {
 	Citations []Citation `json:"citations"`
 	Abstained bool       `json:"abstained"`
 	Reason    string     `json:"reason"` // of abstaining, "" otherwise
-	// Opened are the ids of the sources that were read to the end; Rungs the
-	// steps of the ladder that were tried, in order.
+	// Opened are the ids of the sources that were read to the end, in order;
+	// Rungs the steps of the ladder that were tried, in order.
 	Opened []string  `json:"-"`
 	Rungs  []string  `json:"rungs"`
 	Usage  llm.Usage `json:"usage"`

@@ -98,10 +98,11 @@ type session struct {
 	left     int // tokens
 	used     llm.Usage
 	rungs    []string
+	opened   []string
 }
 
 func (s *session) done(a Answer) Answer {
-	a.Usage, a.Rungs = s.used, s.rungs
+	a.Usage, a.Rungs, a.Opened = s.used, s.rungs, s.opened
 	if a.Rungs == nil {
 		a.Rungs = []string{}
 	}
@@ -171,15 +172,15 @@ func (s *session) read(ctx context.Context, picked []Source) (Answer, error) {
 	}
 	a := Answer{Text: strings.TrimSpace(reply.Answer), Citations: []Citation{}}
 	for i := range picked {
-		a.Opened = append(a.Opened, picked[i].ID)
+		if !slices.Contains(s.opened, picked[i].ID) {
+			s.opened = append(s.opened, picked[i].ID)
+		}
 		if slices.Contains(reply.Citations, handle(i)) {
 			a.Citations = append(a.Citations, cite(&picked[i], picked[i].Text))
 		}
 	}
 	if a.Text == "" || len(a.Citations) == 0 {
-		none := Abstain(NothingSupports)
-		none.Opened = a.Opened
-		return none, nil
+		return Abstain(NothingSupports), nil
 	}
 	return a, nil
 }

@@ -110,7 +110,13 @@ type Result struct {
 	TraceID string `json:"trace_id"`
 	// Intent is the hint that fed the structured branch, nil for none.
 	Intent *intent.QueryIntent `json:"intent"`
-	Route  string              `json:"route"`
+	// ByModel tells that a model was asked for the intent and answered;
+	// Structured is how many rows the hint brought.
+	ByModel    bool   `json:"-"`
+	Structured int    `json:"-"`
+	Route      string `json:"route"`
+	// Trace is what was, or with Query.SkipTrace is to be, recorded.
+	Trace memory.Trace `json:"-"`
 	// Degraded says in words what did not work as it should, empty if all did.
 	Degraded []string `json:"degraded"`
 	// Usage is what the search used of models: its query's vector, its intent.

@@ -54,6 +54,10 @@ type Query struct {
 	Limit      int
 	Filters    Filters
 	SkipIntent bool
+	// IntentModel infers the hint; nil leaves it to rules.
+	IntentModel *IntentModel
+	// SkipTrace writes no trace: it is part of something that has its own.
+	SkipTrace bool
 	// Fusion merges the branches; nil is fusion.Default.
 	Fusion fusion.Strategy
 	// SkipContext leaves the order to fusion, SkipPriors gives nothing to what

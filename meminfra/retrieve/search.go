@@ -25,6 +25,8 @@ type search struct {
 	adm      *admission
 	limit    int
 	intent   *intent.QueryIntent
+	intentBy *IntentModel // nil for rules
+	asked    int          // rows that the structured branch found
 	route    intent.Granularity
 	degraded []string
 }
@@ -38,6 +40,7 @@ func (r *Retriever) Search(ctx context.Context, q Query) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.readIntent(ctx)
 	embed := s.embedder(ctx)
 	var ranked []candidate
 	err = r.view(ctx, q.Partition, func(v *index.View) error {
@@ -51,8 +54,11 @@ func (r *Retriever) Search(ctx context.Context, q Query) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Result{Hits: hits, Shared: []Hit{}, Intent: s.intent, Route: string(s.route)}
-	s.trace(ctx, out)
+	out := &Result{Hits: hits, Shared: []Hit{}, Intent: s.intent, ByModel: s.intentBy != nil, Structured: s.asked, Route: string(s.route)}
+	out.Trace = s.newTrace(hits)
+	if !s.query.SkipTrace {
+		s.putTrace(ctx, out)
+	}
 	out.Degraded = s.degraded
 	return out, nil
 }
@@ -69,11 +75,6 @@ func (r *Retriever) begin(q Query) (*search, error) {
 	}
 	if s.adm, err = q.Filters.compile(r.Registry, r.Now()); err != nil {
 		return nil, err
-	}
-	if !q.SkipIntent {
-		if found, ok := intent.Infer(r.Registry, text); ok {
-			s.intent = &found
-		}
 	}
 	return s, nil
 }
@@ -134,8 +135,10 @@ func (s *search) rank(v *index.View, embed func(*ask) []float32) []candidate {
 	if len(vectors) == 0 {
 		s.noteModel(v, vector)
 	}
+	structured := s.structured(v)
+	s.asked = len(structured)
 	list := s.fuse(v, []fusion.List{
-		{Branch: fusion.Structured, Keys: s.structured(v)},
+		{Branch: fusion.Structured, Keys: structured},
 		{Branch: fusion.Lexical, Keys: rowsOf(words)},
 		{Branch: fusion.Vector, Keys: rowsOf(vectors)},
 	})

@@ -33,11 +33,15 @@ func IntentHash(reg *predicates.Registry) string {
 	return llm.PromptHash(intentPrompt+vocabulary(reg), repairPrompt, string(questionSchema.JSON))
 }
 
+// ErrUnknownPredicate: a model named a predicate that is not in the vocabulary.
+var ErrUnknownPredicate = errors.New("a predicate outside the vocabulary")
+
 // Intent asks a model which stored facts a query is about. Predicate is
-// canonical or "": a name outside the vocabulary is no intent, and then the rest
+// canonical, or "" if the model finds that it is about none, and then the rest
 // is empty too. It is a hint like that of intent.Infer, which is the one to fall
-// back to. Errors: those of the generator, and *llm.FormatError after three
-// replies that could not be read. Source: python-meminfra §8.
+// back to. Errors: those of the generator, ErrUnknownPredicate, and
+// *llm.FormatError after three replies that could not be read. Source:
+// python-meminfra §8.
 func Intent(ctx context.Context, gen llm.Generator, reg *predicates.Registry, query string) (intent.QueryIntent, error) {
 	if gen == nil || reg == nil {
 		return intent.QueryIntent{}, errors.New("model.Intent: needs a generator and a registry")
@@ -49,7 +53,7 @@ func Intent(ctx context.Context, gen llm.Generator, reg *predicates.Registry, qu
 	if err != nil {
 		return intent.QueryIntent{}, err
 	}
-	return q.intent(reg), nil
+	return q.intent(reg)
 }
 
 func readQuestion(text string) (q question, err error) {
@@ -80,10 +84,13 @@ func readQuestion(text string) (q question, err error) {
 }
 
 // intent checks the answer against the vocabulary.
-func (q question) intent(reg *predicates.Registry) intent.QueryIntent {
+func (q question) intent(reg *predicates.Registry) (intent.QueryIntent, error) {
+	if strings.TrimSpace(q.Predicate) == "" {
+		return intent.QueryIntent{Scope: intent.Current}, nil
+	}
 	p, ok := reg.Lookup(q.Predicate)
 	if !ok {
-		return intent.QueryIntent{Scope: intent.Current}
+		return intent.QueryIntent{}, ErrUnknownPredicate
 	}
 	out := intent.QueryIntent{Predicate: p.Name, Subject: memory.FoldName(q.Subject), Scope: intent.Scope(q.Scope)}
 	value := strings.TrimSpace(string(q.Value))
@@ -98,5 +105,5 @@ func (q question) intent(reg *predicates.Registry) intent.QueryIntent {
 	if shown, _, ok := reg.Value(p.Name, value); ok {
 		out.Value = shown
 	}
-	return out
+	return out, nil
 }

@@ -31,7 +31,6 @@ func TestIntent(t *testing.T) {
 		{"category and value", []string{`{"predicate":"favourite","category":"colour","value":"green","scope":"current"}`},
 			intent.QueryIntent{Predicate: "favourite", Category: "colour", Value: "colour: green", Scope: intent.Current}, ""},
 		{"nothing controlled", []string{`{"predicate":null,"value":"May","subject":"Bo","scope":"any"}`}, nothing, ""},
-		{"an invented predicate", []string{`{"predicate":"drop_table","scope":"current"}`}, nothing, ""},
 		{"a value that is none", []string{`{"predicate":"age","value":"soon","scope":"current"}`},
 			intent.QueryIntent{Predicate: "age", Scope: intent.Current}, ""},
 		{"an unknown scope, then right", []string{`{"predicate":"age","scope":"forever"}`, `{"predicate":"age","scope":"current"}`},
@@ -48,6 +47,10 @@ func TestIntent(t *testing.T) {
 		if len(g.Requests()) != len(tt.replies) || strings.Count(g.Requests()[0].Messages[0].Content, "</question>") != 1 {
 			t.Errorf("%s: %d requests", tt.name, len(g.Requests()))
 		}
+	}
+	invented := memtest.NewGenerator(`{"predicate":"drop_table","scope":"current"}`)
+	if got, err := model.Intent(t.Context(), invented, predicates.Default(), "x"); !errors.Is(err, model.ErrUnknownPredicate) || got != (intent.QueryIntent{}) {
+		t.Errorf("an invented predicate: %+v, error %v", got, err)
 	}
 	if _, err := model.Intent(t.Context(), memtest.NewGenerator(), predicates.Default(), "x"); !errors.Is(err, memtest.ErrScriptEnded) {
 		t.Errorf("error %v", err)
