@@ -14,7 +14,7 @@ type reference struct {
 }
 
 func newReference(c *locomo.Conversation) *reference {
-	r := &reference{words: bm25.New(&bm25.Options{K1: 1.2, B: 0.75}, c.Turns())}
+	r := &reference{words: bm25.New(&bm25.Options{K1: 1.2, B: 0.75, PlainStems: true}, c.Turns())}
 	for _, s := range c.Sessions {
 		for _, t := range s.Turns {
 			r.words.Set(len(r.ids), t.Speaker+": "+t.Text)

@@ -27,6 +27,7 @@ const maxTerm = 64
 //   - A pictogram such as an emoji is a term of its own.
 type analyzer struct {
 	query bool // analysing a query, not a text
+	plain bool // no forms but those of the stemmer
 
 	norm  []byte // the text in NFKC, if it is not ASCII
 	word  []byte
@@ -236,7 +237,12 @@ func (a *analyzer) addWord(w []byte) {
 func (a *analyzer) addEnglish(w []byte) {
 	if !stopWords[string(w)] {
 		if w = cut(w); len(w) > 0 {
-			a.add(stem(w))
+			if a.plain {
+				w = porter2(w)
+			} else {
+				w = stem(w)
+			}
+			a.add(w)
 		}
 	}
 }

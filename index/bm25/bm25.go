@@ -30,6 +30,9 @@ type Options struct {
 	// whose lengths differ for no reason; the default) to 1. Document chunks
 	// take 0.75.
 	B float64
+	// PlainStems leaves irregular forms as they stand: the stemmer alone, as a
+	// reference to compare with.
+	PlainStems bool
 }
 
 // Index is an index.WordEngine and index.WordScorer. A row without terms counts
@@ -82,13 +85,15 @@ func New(opts *Options, rows int) *Index {
 	if opts == nil {
 		opts = &Options{}
 	}
-	return &Index{
+	x := &Index{
 		k1:   cmp.Or(opts.K1, 0.9),
 		b:    opts.B,
 		ids:  make(map[string]uint32),
 		rows: make([]doc, 0, rows),
 		held: index.NewBitmap(rows),
 	}
+	x.build.analyzer.plain = opts.PlainStems
+	return x
 }
 
 // Len is the number of rows.
@@ -273,6 +278,7 @@ func (x *Index) Score(query string, admitted *index.Bitmap, rows []int) (scores 
 // prepare finds the query's terms and their admitted postings, rarest first; the
 // order in which a row's parts are summed is then the same for every row.
 func (x *Index) prepare(sc *scratch, query string, admitted *index.Bitmap) weigher {
+	sc.analyzer.plain = x.build.analyzer.plain
 	sc.analyzer.run(query, true)
 	sc.ids, sc.terms, sc.kept = sc.ids[:0], sc.terms[:0], sc.kept[:0]
 	for i := range sc.analyzer.len() {

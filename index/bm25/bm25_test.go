@@ -148,7 +148,7 @@ func FuzzStem(f *testing.F) {
 		if !isEnglish(w) || len(w) == 0 {
 			t.Skip()
 		}
-		if got := stem(w); len(got) > len(s)+1 {
+		if got := porter2(w); len(got) > len(s)+1 {
 			t.Fatalf("%q grew to %q", s, got)
 		}
 	})
@@ -192,5 +192,46 @@ func BenchmarkBM25Build(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// An irregular form finds its word and is found by it; a reference goes without.
+func TestFormsFindTheirWord(t *testing.T) {
+	pairs := [][2]string{
+		{"When did she buy the lamp?", "I bought it on Monday."}, {"Who taught you?", "Nobody teaches me."},
+		{"What does the kid draw?", "The children sleep."}, {"Mum's recipe", "My mother cooks."}, {"favourite colour", "a favorite color"},
+		{"two puppies", "2 pups"}, {"Which women sang?", "One woman sings."},
+	}
+	for _, p := range pairs {
+		for _, plain := range []bool{false, true} {
+			x := New(&Options{PlainStems: plain}, 2)
+			x.Set(0, "nothing of the kind here")
+			x.Set(1, p[1])
+			if hits := x.Search(p[0], nil, 1); (len(hits) == 1 && hits[0].Row == 1) == plain {
+				t.Errorf("%q finds %q: %v with PlainStems %v", p[0], p[1], hits, plain)
+			}
+		}
+	}
+}
+
+// No form may stand for two words, be a stop word, or undo another.
+func TestFormsAreSound(t *testing.T) {
+	seen := map[string]string{}
+	for line := range strings.Lines(forms) {
+		word, list, ok := strings.Cut(line, ":")
+		if !ok {
+			t.Errorf("no form in %q", line)
+		}
+		for _, form := range strings.Fields(list) {
+			if seen[form] != "" || stopWords[form] {
+				t.Errorf("%q stands for %q and %q, or is a stop word", form, seen[form], word)
+			}
+			seen[form] = word
+		}
+	}
+	for form, word := range seen {
+		if seen[word] != "" {
+			t.Errorf("%q is a form of %q, which is one of %q", form, word, seen[word])
+		}
 	}
 }

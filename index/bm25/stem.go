@@ -2,11 +2,20 @@ package bm25
 
 import "bytes"
 
-// stem reduces an English word in place and returns what is left of it. The
+// stem returns what stands for an English word, without changing what base
+// gives: the stem of the word that it is a form of, else its own.
+func stem(w []byte) []byte {
+	if s, ok := base[string(bytes.TrimSuffix(w, []byte("'s")))]; ok {
+		return s
+	}
+	return porter2(w)
+}
+
+// porter2 reduces an English word in place and returns what is left of it. The
 // word is lower-case ASCII letters and apostrophes. It is the Porter2 algorithm,
 // Snowball's "english", so that "launched", "launches" and "launching" are one
 // term. Source: snowballstem.org/algorithms/english/stemmer.html.
-func stem(w []byte) []byte {
+func porter2(w []byte) []byte {
 	if len(w) <= 2 {
 		return w
 	}
