@@ -24,7 +24,7 @@ var layers = [][]string{
 		"meminfra/memtest", "meminfra/reconcile", "meminfra/ledger",
 		"meminfra/llm/schema", "meminfra/llm/internal/wire", "meminfra/llm/replay", "meminfra/llm/llmtest"},
 	{"migrate/sqlite", "migrate/postgres", "meminfra/retrieve", "meminfra/memtest/pgtest",
-		"meminfra/llm/openai", "meminfra/llm/anthropic", "meminfra/extract/model", "meminfra/answer"},
+		"meminfra/llm/openai", "meminfra/llm/anthropic", "meminfra/extract/model", "meminfra/reconcile/manager", "meminfra/answer"},
 	{"meminfra/llm/provider", "meminfra/storage/sqlite", "meminfra/storage/postgres", "meminfra"},
 	{"eval"},
 	{"eval/tune", "eval/suite"},

@@ -48,8 +48,8 @@ func Intent(ctx context.Context, gen llm.Generator, reg *predicates.Registry, qu
 	}
 	ctx = llm.WithPurpose(ctx, llm.Purpose{Operation: "intent"})
 	prompt := llm.Data("question", map[string]string{"text": query})
-	q, err := repeat(ctx, gen, llm.Request{System: intentPrompt + vocabulary(reg), Schema: questionSchema,
-		Messages: []llm.Message{{Role: llm.RoleUser, Content: prompt}}}, readQuestion)
+	q, err := llm.Ask(ctx, gen, llm.Request{System: intentPrompt + vocabulary(reg), Schema: questionSchema,
+		Messages: []llm.Message{{Role: llm.RoleUser, Content: prompt}}}, repairPrompt, readQuestion)
 	if err != nil {
 		return intent.QueryIntent{}, err
 	}

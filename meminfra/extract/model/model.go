@@ -12,7 +12,6 @@ import (
 	"context"
 	_ "embed" // the prompts
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/meminfra/memory-layer/meminfra/extract"
@@ -24,10 +23,6 @@ import (
 // ID names the extractor and its version. It does not name the model: another
 // one does not read anew what was read, unless Options.ID says so.
 const ID = "model/1"
-
-// attempts is how often a reply that cannot be read is asked for. Source:
-// python-meminfra §2.
-const attempts = 3
 
 //go:embed prompts/extract.txt
 var extractPrompt string
@@ -149,35 +144,8 @@ func (e *Extractor) Extract(ctx context.Context, in extract.Input) (extract.Outp
 // cannot be read is asked for again with its fault named; the bad reply itself
 // is not shown to the model again.
 func (e *Extractor) ask(ctx context.Context, prompt string) ([]proposalJSON, error) {
-	return repeat(ctx, e.gen, llm.Request{System: e.system, MaxTokens: e.opts.MaxReplyTokens, Schema: replySchema,
-		Messages: []llm.Message{{Role: llm.RoleUser, Content: prompt}}}, readReply)
-}
-
-// repeat asks until read takes the reply, three times at most. Errors of the
-// generator, which has its own rule for repeats, end it.
-func repeat[T any](ctx context.Context, gen llm.Generator, req llm.Request, read func(string) (T, error)) (T, error) {
-	var none T
-	asked := req.Messages
-	for attempt := 1; ; attempt++ {
-		resp, err := gen.Generate(ctx, req)
-		if err != nil {
-			return none, fmt.Errorf("asking the model: %w", err)
-		}
-		v, err := read(resp.Text)
-		if err == nil {
-			return v, nil
-		}
-		fault := &llm.FormatError{Fault: "it is not of the form asked for"}
-		errors.As(err, &fault)
-		if resp.Truncated {
-			fault = &llm.FormatError{Fault: "it was cut off at the limit of its length"}
-		}
-		if attempt == attempts {
-			return none, fmt.Errorf("after %d attempts: %w", attempts, fault)
-		}
-		repair := llm.Message{Role: llm.RoleUser, Content: fmt.Sprintf(repairPrompt, fault.Fault)}
-		req.Messages = append(asked[:len(asked):len(asked)], repair)
-	}
+	return llm.Ask(ctx, e.gen, llm.Request{System: e.system, MaxTokens: e.opts.MaxReplyTokens, Schema: replySchema,
+		Messages: []llm.Message{{Role: llm.RoleUser, Content: prompt}}}, repairPrompt, readReply)
 }
 
 // replySchema is the form of a reply.
