@@ -108,7 +108,9 @@ func (a *addition) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = a.update(ctx, func(ctx context.Context, tx storage.Tx) error { return a.commit(ctx, tx, found) })
+	err = a.settle(ctx, found, func(found proposal) error {
+		return a.update(ctx, func(ctx context.Context, tx storage.Tx) error { return a.commit(ctx, tx, found) })
+	})
 	if errors.Is(err, errReplayed) {
 		return nil
 	}
@@ -152,12 +154,14 @@ func (a *addition) dryRun(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return roll(func(ctx context.Context, tx storage.Tx) error {
-		a.given, a.target = before, nil
-		if err := a.storeEpisodes(ctx, tx); err != nil {
-			return err
-		}
-		return a.commit(ctx, tx, found)
+	return a.settle(ctx, found, func(found proposal) error {
+		return roll(func(ctx context.Context, tx storage.Tx) error {
+			a.given, a.target = slices.Clone(before), nil
+			if err := a.storeEpisodes(ctx, tx); err != nil {
+				return err
+			}
+			return a.commit(ctx, tx, found)
+		})
 	})
 }
 
@@ -341,14 +345,16 @@ func (a *addition) insertEpisodes(ctx context.Context, tx storage.Tx, fresh []me
 	return tx.AppendEntries(ctx, []memory.Entry{a.chain.Append(a.partition.ID(), "store", now, objects)})
 }
 
-// propose asks the extractor and embeds what it says, outside of any transaction.
+// propose asks the extractor, embeds what it says and asks the manager about it,
+// outside of any transaction.
 func (a *addition) propose(ctx context.Context) (proposal, error) {
 	out, err := a.extract(ctx)
 	if err != nil {
 		return proposal{}, err
 	}
 	p := a.embed(ctx, out)
-	a.lookAlikes(ctx, &p)
+	a.lookAround(ctx, &p)
+	a.manage(ctx, &p)
 	return p, nil
 }
 

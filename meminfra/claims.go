@@ -18,6 +18,8 @@ type claim struct {
 	decision string // id of the decision about it
 	// operation is what brought the claim: add or edit.
 	operation string
+	candidate int  // place in the extractor's output
+	managed   bool // the manager was asked about it
 }
 
 // statementID is the identity of a witness: the same words of the same message
@@ -87,6 +89,7 @@ func (a *addition) check(found extract.Output, waiting map[string]*memory.Episod
 			a.result.Rejections = append(a.result.Rejections, r)
 			continue
 		}
+		cl.candidate = i
 		claims = append(claims, cl)
 	}
 	return claims

@@ -135,15 +135,19 @@ type witness struct {
 
 func (w *batch) addDecision(d memory.Decision) {
 	d.Partition, d.Change, d.At, d.Salt = w.partition, w.change, w.now, newSalt()
-	d.Extractor, d.Model, d.PromptHash = w.extractor, w.found.Model, w.found.PromptHash
+	d.Extractor = w.extractor
+	if d.PromptHash == "" {
+		d.Model, d.PromptHash = w.found.Model, w.found.PromptHash
+	}
 	w.decisions = append(w.decisions, d)
 }
 
 // addState makes a state the first of an item.
-func (w *batch) addState(s memory.State) {
+func (w *batch) addState(s memory.State) memory.State {
 	s.Partition, s.Change, s.Salt = w.partition, w.change, newSalt()
 	s.N, s.SystemFrom = 1, w.now
 	w.states = append(w.states, s)
+	return s
 }
 
 // nextState closes an item's present state and opens s after it. A state of

@@ -11,6 +11,7 @@ import (
 	"github.com/meminfra/memory-layer/meminfra/extract"
 	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/reconcile"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
 
@@ -290,7 +291,8 @@ func (k *curation) editOpen(c *claim) (string, error) {
 	c.item.Supersedes, c.item.Root = k.item.ID, k.item.Root
 	k.decision.ItemID = c.item.ID
 	k.w.addDecision(k.decision)
-	rec := k.w.createOpen(k.tx, c)
+	v := reconcile.AddOpen(reconcile.Told{Item: c.item}, k.w.now)
+	rec := k.w.createOpen(k.tx, c, memory.State{Status: v.Status, Valid: v.Valid, Reason: v.Reason})
 	for _, e := range k.item.Evidence {
 		e.ItemID, e.N = rec.ID, len(rec.Evidence)+1
 		k.w.addEvidence(e.Evidence, k.decision.ID)
@@ -427,7 +429,7 @@ func (k *curation) commit() error {
 		shown = k.w.items[0]
 	}
 	k.result.ActionTaken = ActionTaken{Action: d.Action, ItemID: d.ItemID, Text: shown.Text, Predicate: shown.Predicate,
-		Value: shown.Value, SupersededID: d.SupersededID, Reason: d.Reason}
+		Value: shown.Value, SupersededID: d.SupersededID, Reason: d.Reason, Guards: []string{}}
 	for _, s := range k.w.states {
 		k.result.Changed = append(k.result.Changed, s.ItemID)
 	}

@@ -13,13 +13,12 @@ import (
 // fold over all statements of their fact key, open ones by their words. It
 // fills the batch and the result's actions, one for each claim, in order.
 func (a *addition) decide(ctx context.Context, tx storage.Tx, w *batch, claims []claim) error {
-	keys, texts := []string{}, []string{}
+	keys := []string{}
 	byKey := map[string][]*claim{}
 	for i := range claims {
 		c := &claims[i]
 		c.decision = a.newID()
 		if c.item.FactKey == "" {
-			texts = append(texts, c.item.TextKey)
 			continue
 		}
 		if byKey[c.item.FactKey] == nil {
@@ -31,11 +30,7 @@ func (a *addition) decide(ctx context.Context, tx storage.Tx, w *batch, claims [
 	if err != nil {
 		return err
 	}
-	same, err := openItems(ctx, tx, texts)
-	if err != nil {
-		return err
-	}
-	alike, err := w.alikeItems(ctx, tx, claims)
+	open, err := w.openWorld(ctx, tx, claims)
 	if err != nil {
 		return err
 	}
@@ -48,11 +43,15 @@ func (a *addition) decide(ctx context.Context, tx storage.Tx, w *batch, claims [
 	}
 	for i := range claims {
 		if claims[i].item.FactKey == "" {
-			taken[claims[i].decision] = w.decideOpen(tx, &claims[i], same, alike)
+			if taken[claims[i].decision], err = open.decide(&claims[i]); err != nil {
+				return err
+			}
 		}
 	}
 	for i := range claims {
-		a.result.Actions = append(a.result.Actions, taken[claims[i].decision])
+		act := taken[claims[i].decision]
+		act.Guards = append([]string{}, act.Guards...)
+		a.result.Actions = append(a.result.Actions, act)
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ func (c Curator) derive(ctx context.Context, req DeriveRequest) (*ActionTaken, e
 		if err := w.write(ctx, tx, c.m.chainAt(tx.Head())); err != nil {
 			return err
 		}
-		out = ActionTaken{Action: memory.ActionAdd, ItemID: item.ID, Text: item.Text, Reason: "derived"}
+		out = ActionTaken{Action: memory.ActionAdd, ItemID: item.ID, Text: item.Text, Reason: "derived", Guards: []string{}}
 		fresh = []memory.Item{item}
 		return nil
 	})

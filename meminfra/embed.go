@@ -6,6 +6,7 @@ import (
 	"github.com/meminfra/memory-layer/meminfra/extract"
 	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/retrieve"
 )
 
 // proposal is what an extractor proposed, with the vectors of its texts and of
@@ -14,9 +15,10 @@ import (
 type proposal struct {
 	extract.Output
 	model    string
-	vectors  map[string][]float32 // by text of a candidate
-	episodes map[string][]float32 // by id of an episode
-	alike    map[string][]string  // by text of a candidate: ids of items that read like it
+	vectors  map[string][]float32            // by text of a candidate
+	episodes map[string][]float32            // by id of an episode
+	near     map[string][]retrieve.Neighbour // by text of a candidate
+	managed  *managed                        // what the manager proposed; nil for none
 }
 
 // embed makes the vectors of the candidates' texts and of the target messages

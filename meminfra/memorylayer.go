@@ -17,6 +17,7 @@ import (
 	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/llm/hashed"
 	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/reconcile/manager"
 	"github.com/meminfra/memory-layer/meminfra/retrieve"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 	"github.com/meminfra/memory-layer/predicates"
@@ -30,10 +31,14 @@ type Options struct {
 	// Embedder makes vectors; nil is the built-in hashed embedder, which needs
 	// no model and is weak.
 	Embedder llm.Embedder
-	// Generator answers questions; nil quotes what was found. JudgeAnswers has
-	// it judge each answer as well, and search further while it is not enough.
+	// Generator answers questions, and manages open-world items: it proposes
+	// which stored one a new statement repeats, replaces or ends. nil quotes what
+	// was found, and tells only repetitions. JudgeAnswers has it judge each answer
+	// as well, and search further while it is not enough; SkipManager leaves the
+	// managing out.
 	Generator    llm.Generator
 	JudgeAnswers bool
+	SkipManager  bool
 	// ModelIntent has the Generator say what stored fact a query is about, in
 	// place of the rules, which remain for when it fails, answers outside the
 	// vocabulary, or takes longer than IntentTimeout (0 is 5 seconds). It costs
@@ -75,7 +80,8 @@ type MemoryLayer struct {
 	store     storage.Store
 	extractor extract.Extractor
 	embedder  llm.Embedder
-	generator llm.Generator // nil for none
+	generator llm.Generator    // nil for none
+	manager   *manager.Manager // nil for none
 	judge     bool
 	intents   *retrieve.IntentModel // nil for rules
 	registry  *predicates.Registry
@@ -119,6 +125,9 @@ func New(store storage.Store, opts *Options) (*MemoryLayer, error) {
 func (m *MemoryLayer) configure(o Options) (err error) {
 	m.extractor, m.embedder, m.registry = o.Extractor, o.Embedder, o.Predicates
 	m.generator, m.judge = o.Generator, o.JudgeAnswers
+	if o.Generator != nil && !o.SkipManager {
+		m.manager = manager.New(o.Generator)
+	}
 	m.tenant, m.logger, m.now, m.newID = o.Tenant, o.Logger, o.Now, o.NewID
 	m.ledgerKey = o.LedgerKey
 	if m.keys, err = ledger.NewKeys(append([]ledger.Key{o.LedgerKey}, o.OldLedgerKeys...)...); err != nil {

@@ -1,122 +1,316 @@
 package meminfra
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
-	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/reconcile"
+	"github.com/meminfra/memory-layer/meminfra/reconcile/manager"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
 
-// openItems reads the items with one of those texts, by text.
-func openItems(ctx context.Context, tx storage.Tx, texts []string) (map[string][]storage.ItemRecord, error) {
-	same := make(map[string][]storage.ItemRecord, len(texts))
+// openWorld is the reconciling of the open-world claims of one commit. Records
+// show each item as this commit leaves it.
+type openWorld struct {
+	*batch
+	ctx     context.Context
+	tx      storage.Tx
+	records map[string]*storage.ItemRecord // by id
+	same    map[string][]string            // ids by text key
+	used    map[string]bool                // ids of what this commit has closed
+}
+
+// openWorld reads what the open-world claims may meet, as it is now. Errors:
+// errStale if what the manager read has a new state, and those of the store.
+func (w *batch) openWorld(ctx context.Context, tx storage.Tx, claims []claim) (*openWorld, error) {
+	o := &openWorld{batch: w, ctx: ctx, tx: tx, records: map[string]*storage.ItemRecord{}, same: map[string][]string{}, used: map[string]bool{}}
+	var texts, ids []string
+	for i := range claims {
+		if item := &claims[i].item; item.FactKey == "" {
+			texts = append(texts, item.TextKey)
+			for _, n := range w.found.near[item.Text] {
+				ids = append(ids, n.ID)
+			}
+		}
+	}
 	if len(texts) == 0 {
-		return same, nil
+		return o, nil
 	}
 	stored, err := tx.ItemsByText(ctx, texts)
-	for _, r := range stored {
-		if r.FactKey == "" {
-			key := memory.NormalText(r.Text)
-			same[key] = append(same[key], r)
+	if err != nil {
+		return nil, err
+	}
+	for i := range stored {
+		if r := &stored[i]; r.FactKey == "" {
+			o.know(r)
 		}
 	}
-	return same, err
+	return o, o.readNear(ids)
 }
 
-// sameCosine is the cosine above which two texts with the same figures are one
-// proposition. Source: design section 5.
-const sameCosine = 0.95
-
-// lookAlikes asks the index for stored items that read like the open-world
-// candidates; nothing is decided by it.
-func (a *addition) lookAlikes(ctx context.Context, p *proposal) {
-	p.alike = map[string][]string{}
-	for i := range p.Candidates {
-		c := &p.Candidates[i]
-		if _, controlled := a.registry.Lookup(c.Predicate); controlled {
-			continue
-		}
-		text := itemText(c)
-		if v := p.vectors[text]; llm.HasDirection(v) && p.alike[text] == nil {
-			p.alike[text] = a.retriever.Nearest(ctx, a.partition.ID(), v, 10, sameCosine)
+// readNear reads the items near the claims, and checks that the manager knew them
+// as they are.
+func (o *openWorld) readNear(ids []string) error {
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	if len(ids) == 0 {
+		return nil
+	}
+	list, err := o.tx.Items(o.ctx, ids)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		if r := &list[i]; r.FactKey == "" && o.records[r.ID] == nil {
+			o.know(r)
 		}
 	}
-}
-
-// alikeItems reads the look-alikes of the open claims as they are now, by text.
-func (w *batch) alikeItems(ctx context.Context, tx storage.Tx, claims []claim) (map[string][]storage.ItemRecord, error) {
-	byText := map[string][]storage.ItemRecord{}
-	for i := range claims {
-		text := claims[i].item.Text
-		if ids := w.found.alike[text]; len(ids) > 0 && claims[i].item.FactKey == "" && byText[text] == nil {
-			list, err := tx.Items(ctx, ids)
-			if err != nil {
-				return nil, err
-			}
-			byText[text] = slices.DeleteFunc(list, func(r storage.ItemRecord) bool {
-				return r.FactKey != "" || !reconcile.SameFigures(r.Text, text)
-			})
+	if o.found.managed == nil {
+		return nil
+	}
+	for id, n := range o.found.managed.read {
+		if r := o.records[id]; r == nil || r.Present().N != n {
+			return errStale
 		}
 	}
-	return byText, nil
+	return nil
 }
 
-// decideOpen reconciles an open-world claim. It is a NOOP only for the same
+func (o *openWorld) know(r *storage.ItemRecord) {
+	o.records[r.ID] = r
+	key := memory.NormalText(r.Text)
+	o.same[key] = append(o.same[key], r.ID)
+}
+
+// decide reconciles an open-world claim. It is a NOOP only for the same
 // proposition: the same words, or a rewording with the same figures, about the
 // same subject, of the same polarity and at least its authority; events must
-// also be of the same time.
-func (w *batch) decideOpen(tx storage.Tx, c *claim, same, alike map[string][]storage.ItemRecord) ActionTaken {
-	out := ActionTaken{Action: memory.ActionAdd, Text: c.item.Text, Predicate: c.item.Predicate,
-		Value: c.item.Value, Reason: reconcile.ReasonNewFact}
-	known := w.sameProposition(c, same[c.item.TextKey])
-	if known == nil {
-		known = w.sameProposition(c, alike[c.item.Text])
+// also be of the same time. What the manager was asked about is for it and its
+// guards; the rest is new.
+func (o *openWorld) decide(c *claim) (ActionTaken, error) {
+	if known := o.known(c); known != nil {
+		v := reconcile.Verdict{Action: memory.ActionNoop, Reason: reconcile.ReasonSameValue}
+		if known.Authority > c.item.Authority {
+			v.Reason = reconcile.ReasonEcho
+		}
+		return o.witness(c, v, known, []string{known.ID}), nil
 	}
-	if known == nil {
-		c.item.ID = w.newID()
-		out.ItemID = c.item.ID
-		w.decided(c, out, nil)
-		same[c.item.TextKey] = append(same[c.item.TextKey], w.createOpen(tx, c))
-		return out
+	told := reconcile.Told{Item: c.item, Statement: c.statement()}
+	if o.found.managed == nil {
+		return o.create(c, reconcile.AddOpen(told, o.now), nil, nil)
 	}
-	out.Action, out.ItemID, out.Reason = memory.ActionNoop, known.ID, reconcile.ReasonSameValue
-	if known.Authority > c.item.Authority {
-		out.Reason = reconcile.ReasonEcho
+	proposals, asked := o.found.managed.proposals[c.candidate]
+	if !asked {
+		return o.create(c, reconcile.AddOpen(told, o.now), nil, nil)
 	}
-	w.decided(c, out, []string{known.ID})
+	c.managed = true
+	near, inputs := o.near(c)
+	v := reconcile.Manage(told, near, proposals, o.now)
+	var target *storage.ItemRecord
+	if v.Target >= 0 {
+		target = o.records[near[v.Target].Item.ID]
+	}
+	if v.Action == memory.ActionNoop {
+		return o.witness(c, v, target, inputs), nil
+	}
+	return o.create(c, v, target, inputs)
+}
+
+// known finds the item that says what the claim says, nil for none.
+func (o *openWorld) known(c *claim) *storage.ItemRecord {
+	for _, id := range o.same[c.item.TextKey] {
+		if r := o.records[id]; saysSame(c, r, 0) {
+			return r
+		}
+	}
+	for _, n := range o.found.near[c.item.Text] {
+		if r := o.records[n.ID]; r != nil && saysSame(c, r, n.Cosine) {
+			return r
+		}
+	}
+	return nil
+}
+
+// saysSame reports an item that is believed and says what the claim says.
+func saysSame(c *claim, r *storage.ItemRecord, cosine float64) bool {
+	if r.Present().Status != memory.StatusActive || r.Polarity != c.item.Polarity || r.Subject != c.item.Subject ||
+		r.Predicate != c.item.Predicate || r.ValueID != c.item.ValueID || r.Authority < c.item.Authority {
+		return false
+	}
+	isEvent := r.Kind == memory.KindEvent || r.Kind == memory.KindExperience
+	if isEvent && !r.Stated.Equal(c.item.Stated) {
+		return false
+	}
+	return reconcile.OpenSame(r.Text, c.item.Text) || cosine > sameCosine && reconcile.SameFigures(r.Text, c.item.Text)
+}
+
+// near returns the claim's neighbours as they are now, and their ids.
+func (o *openWorld) near(c *claim) (near []reconcile.Neighbour, ids []string) {
+	near = slices.Clone(o.found.managed.near[c.candidate])
+	for i := range near {
+		r := o.records[near[i].Item.ID]
+		near[i].Item, near[i].State, near[i].Used = r.Item, r.Present(), o.used[r.ID]
+		if len(r.Evidence) > 0 {
+			near[i].Founder = storedStatement(&r.Evidence[0], r.ValueID)
+		}
+		ids = append(ids, r.ID)
+	}
+	return near, ids
+}
+
+// report makes the claim's decision and its line in the result.
+func (o *openWorld) report(c *claim, v reconcile.Verdict, item *memory.Item, closes string, inputs []string) ActionTaken {
+	out := ActionTaken{Action: v.Action, ItemID: item.ID, Text: c.item.Text, Predicate: c.item.Predicate, Value: c.item.Value,
+		SupersededID: closes, Reason: v.Reason, Guards: v.Guards}
+	if v.Text != "" {
+		out.Text, out.Value = item.Text, item.Value
+	}
+	d := memory.Decision{ID: c.decision, Operation: "add", Action: v.Action, ItemID: item.ID, SupersededID: closes,
+		EpisodeID: c.episode.ID, Reason: v.Reason, Inputs: inputs, Guards: v.Guards}
+	if c.managed {
+		d.Model = both(o.found.Model, o.found.managed.model)
+		d.PromptHash = both(o.found.PromptHash, manager.PromptHash)
+	}
+	o.addDecision(d)
+	return out
+}
+
+// both names the extractor's model or prompt and the manager's, once if they are
+// the same.
+func both(a, b string) string {
+	if a == "" || a == b {
+		return b
+	}
+	return a + "+" + b
+}
+
+// witness makes the claim one more witness of an item that says the same.
+func (o *openWorld) witness(c *claim, v reconcile.Verdict, known *storage.ItemRecord, inputs []string) ActionTaken {
+	out := o.report(c, v, &known.Item, "", inputs)
 	if !witnessed(known, &c.evidence) {
-		e := c.evidence
-		e.ItemID, e.N = known.ID, len(known.Evidence)+1
-		w.addEvidence(e, c.decision)
-		known.Evidence = append(known.Evidence, storage.EvidenceRecord{Evidence: e})
+		o.attach(known, c.evidence, c)
 	}
 	return out
 }
 
-func (w *batch) decided(c *claim, act ActionTaken, inputs []string) {
-	w.addDecision(memory.Decision{ID: c.decision, Operation: "add", Action: act.Action, ItemID: act.ItemID,
-		EpisodeID: c.episode.ID, Reason: act.Reason, Inputs: inputs})
+// attach adds evidence to an item.
+func (o *openWorld) attach(r *storage.ItemRecord, e memory.Evidence, c *claim) {
+	e.ItemID, e.N = r.ID, len(r.Evidence)+1
+	o.addEvidence(e, c.decision)
+	r.Evidence = append(r.Evidence, storage.EvidenceRecord{Evidence: e, ConversationID: c.episode.ConversationID,
+		SentAt: c.episode.SentAt, EpisodeSeq: c.episode.Seq})
 }
 
-// sameProposition finds the current item that says what the claim says.
-func (w *batch) sameProposition(c *claim, stored []storage.ItemRecord) *storage.ItemRecord {
+// create makes the claim an item of its own, as the verdict says, and gives the
+// item that it replaces or ends its next state.
+func (o *openWorld) create(c *claim, v reconcile.Verdict, target *storage.ItemRecord, inputs []string) (ActionTaken, error) {
+	c.item.ID = o.newID()
+	closes := ""
+	if v.InLine {
+		c.item.Root = target.Root
+	}
+	if v.Closed != nil {
+		closes = target.ID
+		c.item.Supersedes = target.ID
+	}
+	if v.Action == memory.ActionSupersede {
+		c.item.Metadata = inherit(target.Metadata, c.item.Metadata)
+	}
+	if v.Text != "" {
+		mergeInto(c, v.Text, target)
+	}
+	if v.InLine && v.Closed == nil {
+		if err := o.fit(c, &v, target); err != nil {
+			return ActionTaken{}, err
+		}
+	}
+	out := o.report(c, v, &c.item, closes, inputs)
+	state := memory.State{Status: v.Status, Valid: v.Valid, Reason: v.Reason}
+	if v.Target >= 0 && v.Closed == nil {
+		state.Cause = target.ID
+	}
+	r := o.createOpen(o.tx, c, state)
+	o.know(&r)
+	if v.Text != "" {
+		o.bringAlong(&r, target, c)
+	}
+	if v.Closed != nil {
+		o.close(target, *v.Closed, c)
+	}
+	if v.Conflict != "" {
+		o.addConflict(memory.Conflict{ItemID: r.ID, OtherID: target.ID, Reason: v.Conflict, Decision: c.decision})
+	}
+	return out, nil
+}
+
+// fit puts a version told late between those of the target's line.
+func (o *openWorld) fit(c *claim, v *reconcile.Verdict, target *storage.ItemRecord) error {
+	stored, err := o.tx.Line(o.ctx, target.ID)
+	if err != nil {
+		return err
+	}
 	for i := range stored {
-		r := &stored[i]
-		state := r.Present()
-		if state.Status != memory.StatusActive || r.Polarity != c.item.Polarity || r.Subject != c.item.Subject ||
-			r.Predicate != c.item.Predicate || r.ValueID != c.item.ValueID || r.Authority < c.item.Authority {
-			continue
+		if o.records[stored[i].ID] == nil {
+			o.know(&stored[i])
 		}
-		isEvent := r.Kind == memory.KindEvent || r.Kind == memory.KindExperience
-		if isEvent && !r.Stated.Equal(c.item.Stated) {
-			continue
+	}
+	var line []*storage.ItemRecord
+	var versions []reconcile.Version
+	for _, r := range o.records {
+		if r.Root == target.Root && r.Polarity == c.item.Polarity {
+			line = append(line, r)
 		}
-		return r
+	}
+	slices.SortFunc(line, func(x, y *storage.ItemRecord) int { return cmp.Compare(x.Seq, y.Seq) })
+	for _, r := range line {
+		versions = append(versions, reconcile.Version{Item: r.Item, State: r.Present()})
+	}
+	fitted, cut, left := reconcile.Between(v.Valid, versions)
+	v.Valid = fitted
+	if cut >= 0 {
+		o.close(line[cut], memory.State{Status: memory.StatusSuperseded, Valid: left}, c)
 	}
 	return nil
+}
+
+// mergeInto makes the claim's item say what the target says too: it has the
+// authority of the weaker part, and no value of its own.
+func mergeInto(c *claim, text string, target *storage.ItemRecord) {
+	item := &c.item
+	item.Text, item.TextKey = text, memory.NormalText(text)
+	item.Value, item.ValueID, item.Vague = "", "", memory.Vague{}
+	item.Authority = min(item.Authority, target.Authority)
+	item.Confidence = min(item.Confidence, target.Confidence)
+	item.Importance = max(item.Importance, target.Importance)
+	item.Origins = memory.SortOrigins(append(slices.Clone(item.Origins), target.Origins...))
+	if item.ExpiresAt.IsZero() || !target.ExpiresAt.IsZero() && target.ExpiresAt.Before(item.ExpiresAt) {
+		item.ExpiresAt = target.ExpiresAt
+	}
+	c.evidence.Full = reconcile.States(c.evidence.Quote, text)
+}
+
+// bringAlong gives a merged item the target's witnesses.
+func (o *openWorld) bringAlong(r, target *storage.ItemRecord, c *claim) {
+	for _, e := range target.Evidence {
+		if witnessed(r, &e.Evidence) {
+			continue
+		}
+		e.ItemID, e.N, e.Full = r.ID, len(r.Evidence)+1, e.Full && reconcile.States(e.Quote, r.Text)
+		o.addEvidence(e.Evidence, c.decision)
+		r.Evidence = append(r.Evidence, e)
+	}
+}
+
+// close gives an item its next state because of the claim's item.
+func (o *openWorld) close(r *storage.ItemRecord, s memory.State, c *claim) {
+	s.Cause, s.Reason, s.Decision = c.item.ID, reconcile.ReasonNewerValue, c.decision
+	if s.Status == memory.StatusEnded {
+		s.Reason = reconcile.ReasonNegated
+	}
+	r.States = append(r.States, o.nextState(r.Present(), s))
+	o.used[r.ID] = true
 }
 
 func witnessed(r *storage.ItemRecord, e *memory.Evidence) bool {
@@ -128,23 +322,24 @@ func witnessed(r *storage.ItemRecord, e *memory.Evidence) bool {
 	return false
 }
 
-// createOpen makes the item of a new open-world claim with its first state.
-func (w *batch) createOpen(tx storage.Tx, c *claim) storage.ItemRecord {
+// createOpen makes the item of a new open-world claim with its first state and
+// evidence.
+func (w *batch) createOpen(tx storage.Tx, c *claim, state memory.State) storage.ItemRecord {
 	item := c.item
-	item.Root, item.Decision = item.ID, c.decision
+	if item.Root == "" {
+		item.Root = item.ID
+	}
+	item.Decision = c.decision
 	item.Seq, item.Change, item.RecordedAt = tx.NextSeq(1), w.change, w.now
 	w.items = append(w.items, item)
-	state := memory.State{ItemID: item.ID, Status: memory.StatusActive, Valid: item.Stated,
-		Reason: reconcile.ReasonNewFact, Decision: c.decision}
-	if !item.Stated.To.IsZero() && !item.Stated.To.After(w.now) {
-		state.Status = memory.StatusEnded
-	}
-	w.addState(state)
+	state.ItemID, state.Decision = item.ID, c.decision
+	state = w.addState(state)
 	e := c.evidence
 	e.ItemID, e.N = item.ID, 1
 	w.addEvidence(e, c.decision)
 	if !w.embed(memory.OwnerItem, item.ID, w.found.vectors[item.Text]) {
 		w.unembedded = append(w.unembedded, item)
 	}
-	return storage.ItemRecord{Item: item, States: []memory.State{state}, Evidence: []storage.EvidenceRecord{{Evidence: e}}}
+	return storage.ItemRecord{Item: item, States: []memory.State{state}, Evidence: []storage.EvidenceRecord{{Evidence: e,
+		ConversationID: c.episode.ConversationID, SentAt: c.episode.SentAt, EpisodeSeq: c.episode.Seq}}}
 }

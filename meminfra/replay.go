@@ -24,6 +24,7 @@ type receiptAction struct {
 	ItemID       string        `json:"item_id"`
 	SupersededID string        `json:"superseded_id"`
 	Reason       string        `json:"reason"`
+	Guards       []string      `json:"guards,omitempty"`
 }
 
 // replay answers a call whose idempotency key is known with the first one's
@@ -72,7 +73,8 @@ func (a *addition) restore(ctx context.Context, tx storage.Tx, old receipt) erro
 	for i, act := range old.Actions {
 		it := byID[act.ItemID]
 		a.result.Actions[i] = ActionTaken{Action: act.Action, ItemID: act.ItemID, Text: it.Text,
-			Predicate: it.Predicate, Value: it.Value, SupersededID: act.SupersededID, Reason: act.Reason}
+			Predicate: it.Predicate, Value: it.Value, SupersededID: act.SupersededID, Reason: act.Reason,
+			Guards: append([]string{}, act.Guards...)}
 	}
 	return nil
 }
@@ -86,7 +88,7 @@ func (a *addition) remember(ctx context.Context, tx storage.Tx) error {
 	r := receipt{Episodes: a.result.Episodes, Rejections: a.result.Rejections,
 		Actions: make([]receiptAction, len(a.result.Actions))}
 	for i, act := range a.result.Actions {
-		r.Actions[i] = receiptAction{act.Action, act.ItemID, act.SupersededID, act.Reason}
+		r.Actions[i] = receiptAction{act.Action, act.ItemID, act.SupersededID, act.Reason, act.Guards}
 	}
 	b, err := json.Marshal(r)
 	if err != nil {

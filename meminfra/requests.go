@@ -78,6 +78,9 @@ type ActionTaken struct {
 	Value        string        `json:"value"`
 	SupersededID string        `json:"superseded_id"`
 	Reason       string        `json:"reason"`
+	// Guards names what was rewritten or refused of a model's proposal about it;
+	// see package reconcile. Empty for a decision made without a model.
+	Guards []string `json:"guards"`
 }
 
 // Rejection is a candidate that was not stored, and why.

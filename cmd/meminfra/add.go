@@ -163,5 +163,8 @@ func actionLine(t meminfra.ActionTaken) string {
 		}
 		details = append(details, verb+t.SupersededID)
 	}
+	if len(t.Guards) > 0 {
+		details = append(details, "guards: "+strings.Join(t.Guards, ", "))
+	}
 	return fmt.Sprintf("%-9s  %s  (%s)", t.Action, oneLine(t.Text), joinNonEmpty(details, "; "))
 }

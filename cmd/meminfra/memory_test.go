@@ -110,7 +110,7 @@ func TestJSONShapes(t *testing.T) {
 		wantKeys(t, "add", added, "episodes actions rejections usage")
 		wantKeys(t, "episode", added["episodes"].([]any)[0], "id message_id")
 		action := added["actions"].([]any)[0].(map[string]any)
-		wantKeys(t, "action", action, "action item_id text predicate value superseded_id reason")
+		wantKeys(t, "action", action, "action item_id text predicate value superseded_id reason guards")
 		c.ok("add", "--user", "ada", "--id", "m2", "--at", "2025-03-04T09:00:00Z", "I switched to SQLite.")
 
 		var found map[string]any

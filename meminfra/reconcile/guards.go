@@ -32,9 +32,9 @@ const (
 	GuardNoNegation  = "no_negation" // a DELETE beside an ADD by a statement that denies nothing: refused
 	GuardSameMeaning = "not_opposed" // a DELETE by a negation of what is itself a negation: refused
 
-	GuardMergeAdds    = "merge_adds"    // the merged text has a number, name or negation of neither part
-	GuardMergeDrops   = "merge_drops"   // it lacks one that it must keep
-	GuardMergeStrays  = "merge_strays"  // it says much that neither part says
+	GuardMergeAdds    = "merge_adds"   // the merged text has a number, name or negation of neither part
+	GuardMergeDrops   = "merge_drops"  // it lacks one that it must keep
+	GuardMergeStrays  = "merge_strays" // it says much that neither part says
 	GuardMergeTooLong = "merge_too_long"
 	GuardMergeOpposed = "merge_opposed" // an assertion and a negation are not merged
 	GuardMergeWeakens = "merge_weakens" // the other part is of weaker authority: they stay side by side

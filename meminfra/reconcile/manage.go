@@ -360,3 +360,30 @@ func ending(v memory.Validity, t time.Time) memory.Validity {
 	}
 	return v
 }
+
+// AddOpen keeps a statement as an item of its own, about which no manager was
+// asked.
+func AddOpen(told Told, now time.Time) Verdict {
+	m := &managing{told: told, now: now}
+	return m.add()
+}
+
+// Between fits an interval told late into the versions of its line: it ends
+// where the next of them begins. cut is the place of the superseded version
+// that was thought to hold when it began, -1 for none, and left what is left of
+// that one.
+func Between(valid memory.Validity, line []Version) (fitted memory.Validity, cut int, left memory.Validity) {
+	fitted, cut = valid, -1
+	for i := range line {
+		v := &line[i].State
+		if v.Valid.Empty() || v.Valid.From.IsZero() || line[i].withdrawn() {
+			continue
+		}
+		if v.Valid.From.After(valid.From) {
+			fitted = ending(fitted, v.Valid.From)
+		} else if v.Status == memory.StatusSuperseded && v.Valid.Contains(valid.From) {
+			cut, left = i, ending(v.Valid, valid.From)
+		}
+	}
+	return fitted, cut, left
+}

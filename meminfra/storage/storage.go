@@ -148,8 +148,9 @@ type Tx interface {
 	ItemsByText(ctx context.Context, textKeys []string) ([]ItemRecord, error)
 	// Grants is Reader.Grants within the commit.
 	Grants(ctx context.Context, p GrantParams) ([]memory.Grant, error)
-	// Items is Reader.Items within the commit.
+	// Items is Reader.Items within the commit, and Line is Reader.Line.
 	Items(ctx context.Context, ids []string) ([]ItemRecord, error)
+	Line(ctx context.Context, itemID string) ([]ItemRecord, error)
 
 	// PutConversation makes a conversation's row or moves its UpdatedAt; its
 	// summary stays as it is.

@@ -159,6 +159,15 @@ func (t *tx) Items(ctx context.Context, ids []string) ([]storage.ItemRecord, err
 	return asked(ids, list, recordID), err
 }
 
+// Line implements storage.Tx.
+func (t *tx) Line(ctx context.Context, itemID string) ([]storage.ItemRecord, error) {
+	list, err := t.records(ctx, "line", byLine, itemID)
+	if err == nil && len(list) == 0 {
+		err = storage.ErrNotFound
+	}
+	return list, err
+}
+
 // ItemsByFactKey implements storage.Tx.
 func (t *tx) ItemsByFactKey(ctx context.Context, keys []string) ([]storage.ItemRecord, error) {
 	return t.records(ctx, "items by fact key", byFactKey, hashes(distinct(keys)))

@@ -144,6 +144,15 @@ func (t *tx) Items(ctx context.Context, ids []string) ([]storage.ItemRecord, err
 	return asked(ids, list, recordID), err
 }
 
+// Line implements storage.Tx.
+func (t *tx) Line(ctx context.Context, itemID string) ([]storage.ItemRecord, error) {
+	list, err := readRecords(ctx, t.c, byLine, t.head.Partition, itemID)
+	if err == nil && len(list) == 0 {
+		err = storage.ErrNotFound
+	}
+	return list, err
+}
+
 // ItemsByFactKey implements storage.Tx.
 func (t *tx) ItemsByFactKey(ctx context.Context, keys []string) ([]storage.ItemRecord, error) {
 	return readRecords(ctx, t.c, byFactKey, t.head.Partition, jsonHashes(keys))
