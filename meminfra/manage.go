@@ -30,11 +30,13 @@ type managed struct {
 	model     string
 }
 
+func (m *MemoryLayer) isManaged() bool { return m.generator != nil && !m.skipManager }
+
 // lookAround asks the index for stored items near the open-world candidates;
 // nothing is decided by it. Without a manager only what may be the same counts.
 func (a *addition) lookAround(ctx context.Context, p *proposal) {
 	least := sameCosine
-	if a.manager != nil {
+	if a.isManaged() {
 		least = 0
 	}
 	p.near = map[string][]retrieve.Neighbour{}
@@ -55,17 +57,18 @@ func (a *addition) lookAround(ctx context.Context, p *proposal) {
 // said.
 func (a *addition) manage(ctx context.Context, p *proposal) {
 	p.managed = nil
-	if a.manager == nil {
+	if !a.isManaged() {
 		return
 	}
 	asked, err := a.neighbourhood(ctx, p)
-	if err != nil || len(asked.statements) == 0 {
-		if err != nil {
-			a.unmanaged(ctx, err)
-		}
+	if err != nil {
+		a.unmanaged(ctx, err)
 		return
 	}
-	reply, err := a.manager.Propose(ctx, a.partition.ID(), asked.memories, asked.statements)
+	if len(asked.statements) == 0 {
+		return
+	}
+	reply, err := manager.New(a.generator).Propose(ctx, a.partition.ID(), asked.memories, asked.statements)
 	if err != nil {
 		a.unmanaged(ctx, err)
 		return
@@ -81,7 +84,7 @@ func (a *addition) manage(ctx context.Context, p *proposal) {
 
 func (a *addition) unmanaged(ctx context.Context, err error) {
 	a.degraded("decided without the manager: it failed")
-	a.logger.WarnContext(ctx, "add: the manager failed", "model", a.manager.Model(), "error", err)
+	a.logger.WarnContext(ctx, "add: the manager failed", "model", a.generator.Model(), "error", err)
 }
 
 // degraded adds a line to the result, once.
@@ -103,7 +106,7 @@ type question struct {
 // whose proposition is there already is not asked about.
 func (a *addition) neighbourhood(ctx context.Context, p *proposal) (*question, error) {
 	q := &question{managed: managed{near: map[int][]reconcile.Neighbour{}, proposals: map[int][]reconcile.Proposal{},
-		read: map[string]int{}, model: a.manager.Model()}}
+		read: map[string]int{}, model: a.generator.Model()}}
 	records, err := a.nearRecords(ctx, p)
 	if err != nil {
 		return nil, err

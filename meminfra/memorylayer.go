@@ -17,7 +17,6 @@ import (
 	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/llm/hashed"
 	"github.com/meminfra/memory-layer/meminfra/memory"
-	"github.com/meminfra/memory-layer/meminfra/reconcile/manager"
 	"github.com/meminfra/memory-layer/meminfra/retrieve"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 	"github.com/meminfra/memory-layer/predicates"
@@ -77,22 +76,22 @@ type Options struct {
 // It is safe for concurrent use, starts no goroutine, and several of them, in
 // several processes, may share one database.
 type MemoryLayer struct {
-	store     storage.Store
-	extractor extract.Extractor
-	embedder  llm.Embedder
-	generator llm.Generator    // nil for none
-	manager   *manager.Manager // nil for none
-	judge     bool
-	intents   *retrieve.IntentModel // nil for rules
-	registry  *predicates.Registry
-	tenant    string
-	ledgerKey ledger.Key
-	keys      ledger.Keys // all that verifying may need
-	logger    *slog.Logger
-	now       func() time.Time
-	newID     func() string
-	retriever *retrieve.Retriever
-	closed    atomic.Bool
+	store       storage.Store
+	extractor   extract.Extractor
+	embedder    llm.Embedder
+	generator   llm.Generator // nil for none
+	judge       bool
+	skipManager bool
+	intents     *retrieve.IntentModel // nil for rules
+	registry    *predicates.Registry
+	tenant      string
+	ledgerKey   ledger.Key
+	keys        ledger.Keys // all that verifying may need
+	logger      *slog.Logger
+	now         func() time.Time
+	newID       func() string
+	retriever   *retrieve.Retriever
+	closed      atomic.Bool
 }
 
 // New returns a memory layer over an open store, which stays the caller's to
@@ -125,9 +124,7 @@ func New(store storage.Store, opts *Options) (*MemoryLayer, error) {
 func (m *MemoryLayer) configure(o Options) (err error) {
 	m.extractor, m.embedder, m.registry = o.Extractor, o.Embedder, o.Predicates
 	m.generator, m.judge = o.Generator, o.JudgeAnswers
-	if o.Generator != nil && !o.SkipManager {
-		m.manager = manager.New(o.Generator)
-	}
+	m.skipManager = o.SkipManager
 	m.tenant, m.logger, m.now, m.newID = o.Tenant, o.Logger, o.Now, o.NewID
 	m.ledgerKey = o.LedgerKey
 	if m.keys, err = ledger.NewKeys(append([]ledger.Key{o.LedgerKey}, o.OldLedgerKeys...)...); err != nil {
