@@ -3,6 +3,7 @@ package meminfra
 import (
 	"context"
 	"maps"
+	"time"
 
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/reconcile"
@@ -88,12 +89,28 @@ type line struct {
 func newLine(w *batch, tx storage.Tx, stored []storage.ItemRecord, trigger string) *line {
 	l := &line{batch: w, tx: tx, trigger: trigger, stored: map[string]*storage.ItemRecord{},
 		witness: map[string]memory.Evidence{}, teller: map[string]memory.Item{}, nextN: map[string]int{}}
+	seals := map[string]time.Time{}
 	for i := range stored {
-		if stored[i].Present().Reason != reasonEdited {
-			l.addStored(&stored[i])
+		r := &stored[i]
+		if r.Present().Reason != reasonEdited {
+			l.addStored(r)
+			if end, ok := sealOf(r); ok {
+				seals[r.ID] = end
+			}
 		}
 	}
+	l.told = reconcile.Capped(l.versions, seals, l.told)
 	return l
+}
+
+// sealOf is the end that an erasure has put to an item, whatever became of it since.
+func sealOf(r *storage.ItemRecord) (end time.Time, ok bool) {
+	for _, s := range r.States {
+		if s.Reason == reconcile.ReasonSealed {
+			end, ok = s.Valid.To, true
+		}
+	}
+	return end, ok
 }
 
 // hear adds new claims to what is told of the fact.
@@ -115,16 +132,23 @@ func (l *line) tell(s memory.Statement, e memory.Evidence, item memory.Item) {
 
 func (l *line) addStored(r *storage.ItemRecord) {
 	l.stored[r.ID] = r
-	v := reconcile.Version{Item: r.Item, State: r.Present()}
 	for i := range r.Evidence {
 		e := &r.Evidence[i]
 		l.nextN[r.ID] = max(l.nextN[r.ID], e.N)
-		if !e.Full {
-			continue
+		if e.Full {
+			l.tell(storedStatement(e, r.ValueID), e.Evidence, r.Item)
 		}
-		s := storedStatement(e, r.ValueID)
-		v.Statements = append(v.Statements, s.ID)
-		l.tell(s, e.Evidence, r.Item)
+	}
+	l.versions = append(l.versions, version(r))
+}
+
+// version is how an item stands in the contest of its line.
+func version(r *storage.ItemRecord) reconcile.Version {
+	v := reconcile.Version{Item: r.Item, State: r.Present()}
+	for i := range r.Evidence {
+		if e := &r.Evidence[i]; e.Full {
+			v.Statements = append(v.Statements, statementID(&e.Evidence, r.ValueID))
+		}
 	}
 	for _, c := range r.Conflicts {
 		other := c.OtherID
@@ -133,12 +157,15 @@ func (l *line) addStored(r *storage.ItemRecord) {
 		}
 		v.Conflicts = append(v.Conflicts, other)
 	}
-	l.versions = append(l.versions, v)
+	return v
 }
 
 // reconcile plans and puts the plan's rows into the batch.
 func (l *line) reconcile(taken map[string]ActionTaken) {
-	plan := reconcile.Reconcile(l.versions, l.told, l.now)
+	l.apply(reconcile.Reconcile(l.versions, l.told, l.now), taken)
+}
+
+func (l *line) apply(plan reconcile.Plan, taken map[string]ActionTaken) {
 	l.name(plan)
 	for _, c := range l.claims {
 		act := l.act(plan, c)

@@ -2,6 +2,7 @@ package meminfra_test
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 	"time"
 
@@ -110,13 +111,18 @@ func records(t *testing.T, store storage.Store, user string) []storage.ItemRecor
 	return list
 }
 
-// decisions reads the decisions that the ledger names, in its order.
+// decisions reads the decisions that the ledger names and that were not
+// forgotten, in its order.
 func decisions(t *testing.T, store storage.Store, user string) []memory.Decision {
 	t.Helper()
 	var ids []string
 	for _, e := range entries(t, store, user) {
 		for _, o := range e.Objects {
-			if o.Kind == ledger.KindDecision {
+			switch {
+			case o.Kind != ledger.KindDecision:
+			case e.Operation == "forget":
+				ids = slices.DeleteFunc(ids, func(id string) bool { return id == o.ID })
+			default:
 				ids = append(ids, o.ID)
 			}
 		}

@@ -108,8 +108,12 @@ func (m *MemoryLayer) embedBatch(ctx context.Context, p memory.Partition, list [
 	err = m.store.Update(ctx, p, func(tx storage.Tx) error {
 		w := &batch{partition: p.ID(), change: tx.Head().Change, found: proposal{model: m.embedder.Model()}}
 		n = 0
+		there, err := existing(ctx, tx, list)
+		if err != nil {
+			return err
+		}
 		for i, x := range list {
-			if w.embed(x.owner, x.id, vectors[i]) {
+			if there[x.id] && w.embed(x.owner, x.id, vectors[i]) {
 				n++
 			}
 		}
@@ -122,4 +126,29 @@ func (m *MemoryLayer) embedBatch(ctx context.Context, p memory.Partition, list [
 		return 0, nil
 	}
 	return n, err
+}
+
+// existing tells which rows were not forgotten while they were being embedded.
+func existing(ctx context.Context, tx storage.Tx, list []missing) (map[string]bool, error) {
+	var items, episodes []string
+	for _, x := range list {
+		if x.owner == memory.OwnerItem {
+			items = append(items, x.id)
+		} else {
+			episodes = append(episodes, x.id)
+		}
+	}
+	records, err := tx.Items(ctx, items)
+	if err != nil {
+		return nil, err
+	}
+	said, err := tx.Episodes(ctx, episodes)
+	there := make(map[string]bool, len(list))
+	for i := range records {
+		there[records[i].ID] = true
+	}
+	for i := range said {
+		there[said[i].ID] = true
+	}
+	return there, err
 }

@@ -26,6 +26,8 @@ var reasonTexts = map[string]string{
 	"already_known":     "said in these words before",
 	"split":             "an earlier statement has a version of its own",
 	"reopened":          "what had closed it is gone",
+	"sealed":            "what came after it was forgotten",
+	"forgotten":         "what it was said in was forgotten",
 	"merged":            "taken up by another version of the same fact",
 }
 

@@ -94,7 +94,7 @@ func Episode(e memory.Episode) memory.Object {
 	r.text(e.ID, e.ConversationID, e.SessionID, e.MessageID, string(e.Role), e.Speaker, e.Source, e.AgentID, e.UserID, e.Content)
 	r.bytes(e.Hash[:])
 	r.int(e.Seq, int64(e.SentOffset))
-	r.time(e.SentAt, e.RecordedAt)
+	r.time(e.SentAt, e.RecordedAt, e.ExpiresAt)
 	r.bool(e.Estimated)
 	r.metadata(e.Metadata)
 	return r.object(KindEpisode, e.ID)

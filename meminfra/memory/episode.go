@@ -29,5 +29,6 @@ type Episode struct {
 	Estimated  bool // SentAt was missing and comes from the clock
 	RecordedAt time.Time
 	Metadata   Metadata
+	ExpiresAt  time.Time // zero: never; items made of it expire with it
 	Salt       []byte
 }

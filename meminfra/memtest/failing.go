@@ -15,7 +15,8 @@ var ErrBroken = errors.New("broken on purpose")
 
 // FailingStore is a store whose n-th write fails before it reaches the store
 // beneath. Writes are the writing methods of storage.Tx, each end of an Update
-// whose function succeeded (the commit), PutTrace and AddUsage, counted over all calls.
+// whose function succeeded (the commit), PutTrace, AddUsage, Scrub and
+// Prune, counted over all calls.
 // A test that loops over n until Failed is false has broken every write once:
 //
 //	for n := 1; ; n++ {
@@ -89,6 +90,22 @@ func (s *FailingStore) AddUsage(ctx context.Context, list []memory.Usage) error 
 		return err
 	}
 	return s.Store.AddUsage(ctx, list)
+}
+
+// Scrub implements storage.Cleaner.
+func (s *FailingStore) Scrub(ctx context.Context) (int, error) {
+	if err := s.write(); err != nil {
+		return 0, err
+	}
+	return s.Store.Scrub(ctx)
+}
+
+// Prune implements storage.Cleaner.
+func (s *FailingStore) Prune(ctx context.Context, before time.Time) (int, error) {
+	if err := s.write(); err != nil {
+		return 0, err
+	}
+	return s.Store.Prune(ctx, before)
 }
 
 type failingTx struct {
@@ -168,4 +185,11 @@ func (t *failingTx) PutIdempotency(ctx context.Context, r storage.IdempotencyRec
 
 func (t *failingTx) AppendEntries(ctx context.Context, list []memory.Entry) error {
 	return try(ctx, t, t.Tx.AppendEntries, list)
+}
+
+func (t *failingTx) Erase(ctx context.Context, e storage.Erasure) (storage.Erased, error) {
+	if err := t.store.write(); err != nil {
+		return storage.Erased{}, err
+	}
+	return t.Tx.Erase(ctx, e)
 }

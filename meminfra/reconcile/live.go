@@ -29,7 +29,8 @@ func (v *Version) gone() bool {
 // lost reports whether the version is empty because it lost to another from its
 // very start, and not gone or empty by its own words.
 func (v *Version) lost() bool {
-	return v.State.Valid.Empty() && !v.gone() && !v.withdrawn() && v.State.Reason != ReasonSaidEnd
+	return v.State.Valid.Empty() && !v.gone() && !v.withdrawn() &&
+		v.State.Reason != ReasonSaidEnd && v.State.Reason != ReasonSealed
 }
 
 func (v *Version) founding() string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/meminfra/memory-layer/index"
 )
@@ -61,4 +62,25 @@ func lastRows(v *index.View, adm *admission, limit int, before int64) (keys []in
 		keys = append(keys, v.Attr(rows[i]).Key)
 	}
 	return keys, 0
+}
+
+// Matching returns the ids of all items and episodes that the filters select,
+// expired ones included, for an erasure: unlike List it looks at one moment of
+// the index only, and resolves nothing.
+func (r *Retriever) Matching(ctx context.Context, partition string, f Filters) (items, episodes []string, err error) {
+	adm, err := f.compile(r.Registry, time.Time{}) // before anything expires
+	if err != nil {
+		return nil, nil, err
+	}
+	err = r.view(ctx, partition, func(v *index.View) error {
+		for row := range v.Admit(adm.admits).All() {
+			if k := v.Attr(row).Key; k.Owner == index.Item {
+				items = append(items, k.ID)
+			} else {
+				episodes = append(episodes, k.ID)
+			}
+		}
+		return nil
+	})
+	return items, episodes, err
 }

@@ -74,6 +74,7 @@ type Store interface {
 	// "sqlite:/home/ada/memory.db" or "postgres://db.example:5432/app".
 	Describe() string
 	Close() error
+	Cleaner
 }
 
 // Reader is what can be read outside a commit. Each call sees one snapshot.
@@ -122,6 +123,7 @@ type Reader interface {
 
 // Tx is a commit under the partition's lock. Reads see the commit's own writes.
 type Tx interface {
+	Eraser
 	// Head is the partition's head with this commit's change number; Seq and
 	// ledger fields are as of its start.
 	Head() Head

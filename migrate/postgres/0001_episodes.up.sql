@@ -46,9 +46,11 @@ CREATE TABLE episode (
     estimated    boolean NOT NULL DEFAULT FALSE,
     recorded_at  bigint NOT NULL,
     metadata     text COLLATE "C" NOT NULL DEFAULT '',
+    expires_at   bigint,
     salt         bytea NOT NULL,
     PRIMARY KEY (partition, episode)
 );
+CREATE INDEX episode_expiry ON episode (partition, expires_at) WHERE expires_at IS NOT NULL;
 CREATE UNIQUE INDEX episode_message ON episode (partition, conversation, message_id);
 CREATE UNIQUE INDEX episode_seq ON episode (partition, seq);
 CREATE INDEX episode_conversation ON episode (partition, conversation, seq);

@@ -86,3 +86,13 @@ CREATE TABLE usage (
     output_tokens bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (partition, day, operation, model)
 );
+
+-- Erasures whose rows are gone and whose traces in the database's files are
+-- not yet. mark is the store's own: what tells it that they have gone, too.
+CREATE TABLE erasure (
+    partition text COLLATE "C" NOT NULL,
+    erasure   text COLLATE "C" NOT NULL,
+    at        bigint NOT NULL,
+    mark      text COLLATE "C" NOT NULL DEFAULT '',
+    PRIMARY KEY (partition, erasure)
+);

@@ -46,9 +46,11 @@ CREATE TABLE episode (
     estimated    INTEGER NOT NULL DEFAULT FALSE,
     recorded_at  INTEGER NOT NULL,
     metadata     TEXT NOT NULL DEFAULT '',
+    expires_at   INTEGER,
     salt         BLOB NOT NULL,
     PRIMARY KEY (partition, episode)
 );
+CREATE INDEX episode_expiry ON episode (partition, expires_at) WHERE expires_at IS NOT NULL;
 CREATE UNIQUE INDEX episode_message ON episode (partition, conversation, message_id);
 CREATE UNIQUE INDEX episode_seq ON episode (partition, seq);
 CREATE INDEX episode_conversation ON episode (partition, conversation, seq);

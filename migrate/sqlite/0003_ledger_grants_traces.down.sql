@@ -1,3 +1,4 @@
+DROP TABLE erasure;
 DROP TABLE usage;
 DROP TABLE feedback;
 DROP TABLE trace_item;

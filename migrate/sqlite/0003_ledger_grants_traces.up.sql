@@ -86,3 +86,13 @@ CREATE TABLE usage (
     output_tokens INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (partition, day, operation, model)
 );
+
+-- Erasures whose rows are gone and whose traces in the database's files are
+-- not yet. mark is the store's own: what tells it that they have gone, too.
+CREATE TABLE erasure (
+    partition TEXT NOT NULL,
+    erasure   TEXT NOT NULL,
+    at        INTEGER NOT NULL,
+    mark      TEXT NOT NULL DEFAULT '',
+    PRIMARY KEY (partition, erasure)
+);

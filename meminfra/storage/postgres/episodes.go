@@ -16,19 +16,19 @@ import (
 
 var episodeColumns = []string{
 	"partition", "episode", "conversation", "session", "message_id", "seq", "change", "role", "speaker", "source",
-	"agent", "user_id", "content", "sha256", "sent_at", "sent_offset", "estimated", "recorded_at", "metadata", "salt",
+	"agent", "user_id", "content", "sha256", "sent_at", "sent_offset", "estimated", "recorded_at", "metadata", "expires_at", "salt",
 }
 
 // selectEpisode reads the columns that scanEpisode expects.
 const selectEpisode = `
 SELECT e.partition, e.episode, e.conversation, e.session, e.message_id, e.seq, e.change, e.role, e.speaker, e.source,
-	e.agent, e.user_id, e.content, e.sha256, e.sent_at, e.sent_offset, e.estimated, e.recorded_at, e.metadata, e.salt`
+	e.agent, e.user_id, e.content, e.sha256, e.sent_at, e.sent_offset, e.estimated, e.recorded_at, e.metadata, e.expires_at, e.salt`
 
 func scanEpisode(row pgx.CollectableRow) (e memory.Episode, err error) {
 	var sum []byte
 	err = row.Scan(&e.Partition, &e.ID, &e.ConversationID, &e.SessionID, &e.MessageID, &e.Seq, &e.Change,
 		(*string)(&e.Role), &e.Speaker, &e.Source, &e.AgentID, &e.UserID, &e.Content, &sum, when{&e.SentAt}, &e.SentOffset,
-		&e.Estimated, when{&e.RecordedAt}, metadata{&e.Metadata}, blob{&e.Salt})
+		&e.Estimated, when{&e.RecordedAt}, metadata{&e.Metadata}, when{&e.ExpiresAt}, blob{&e.Salt})
 	copy(e.Hash[:], sum)
 	return e, err
 }
@@ -41,7 +41,7 @@ func (t *tx) InsertEpisodes(ctx context.Context, list []memory.Episode) error {
 		return []any{
 			t.head.Partition, e.ID, e.ConversationID, e.SessionID, e.MessageID, e.Seq, t.head.Change, string(e.Role),
 			e.Speaker, e.Source, e.AgentID, e.UserID, e.Content, e.Hash[:], memory.Micros(e.SentAt), e.SentOffset,
-			e.Estimated, memory.Micros(e.RecordedAt), meta, notNull(e.Salt),
+			e.Estimated, memory.Micros(e.RecordedAt), meta, orNull(e.ExpiresAt), notNull(e.Salt),
 		}, err
 	})
 }

@@ -144,12 +144,13 @@ func (s *Store) Line(ctx context.Context, partition, itemID string) ([]storage.I
 	return r.join(), nil
 }
 
-// Decisions implements storage.Reader.
-func (s *Store) Decisions(ctx context.Context, partition string, ids []string) ([]memory.Decision, error) {
-	const sql = `
+const selectDecision = `
 SELECT partition, decision, change, operation, action, item, superseded, episode, reason, inputs, guards,
 	extractor, model, prompt_hash, at, salt`
-	rows, err := query(ctx, s, "decisions", sql+lookup("decision", "d", "decision", byID), scanDecision, partition, distinct(ids))
+
+// Decisions implements storage.Reader.
+func (s *Store) Decisions(ctx context.Context, partition string, ids []string) ([]memory.Decision, error) {
+	rows, err := query(ctx, s, "decisions", selectDecision+lookup("decision", "d", "decision", byID), scanDecision, partition, distinct(ids))
 	return asked(ids, rows, func(d *memory.Decision) string { return d.ID }), err
 }
 

@@ -28,11 +28,11 @@ func (t *tx) AppendEntries(ctx context.Context, list []memory.Entry) error {
 	return err
 }
 
+const selectEntry = `SELECT partition, seq, operation, objects, at, alg, key_id, prev, hash FROM ledger`
+
 // Entries implements storage.Reader.
 func (s *Store) Entries(ctx context.Context, partition string, after int64, fn func(memory.Entry) error) error {
-	const sql = `
-SELECT partition, seq, operation, objects, at, alg, key_id, prev, hash FROM ledger
-WHERE partition = $1 AND seq > $2 ORDER BY seq`
+	const sql = selectEntry + ` WHERE partition = $1 AND seq > $2 ORDER BY seq`
 	if s.closed.Load() {
 		return storage.ErrClosed
 	}

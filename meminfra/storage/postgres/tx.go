@@ -19,10 +19,11 @@ const endTimeout = 30 * time.Second
 
 // takePartition makes or raises the partition's row and keeps it locked. READ
 // COMMITTED is enough: whoever waits here goes on with the row as it was last
-// committed, and each later statement sees all commits before it.
+// committed, and each later statement sees all commits before it. An erasure may
+// have emptied its name.
 const takePartition = `
 INSERT INTO partition (partition, tenant, kind, name, change, created_at) VALUES ($1, $2, $3, $4, 1, $5)
-ON CONFLICT (partition) DO UPDATE SET change = partition.change + 1
+ON CONFLICT (partition) DO UPDATE SET change = partition.change + 1, name = excluded.name
 RETURNING change, seq, erased, ledger_seq, ledger_head`
 
 // Update implements storage.Store.

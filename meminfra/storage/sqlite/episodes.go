@@ -15,14 +15,14 @@ import (
 )
 
 const episodeColumns = `e.partition, e.episode, e.conversation, e.session, e.message_id, e.seq, e.change, e.role,
-	e.speaker, e.source, e.agent, e.user_id, e.content, e.sha256, e.sent_at, e.sent_offset, e.estimated, e.recorded_at, e.metadata, e.salt`
+	e.speaker, e.source, e.agent, e.user_id, e.content, e.sha256, e.sent_at, e.sent_offset, e.estimated, e.recorded_at, e.metadata, e.expires_at, e.salt`
 
 const selectEpisode = `SELECT ` + episodeColumns + ` FROM episode e `
 
 func scanEpisode(row scanner, e *memory.Episode) error {
 	return row.Scan(&e.Partition, &e.ID, &e.ConversationID, &e.SessionID, &e.MessageID, &e.Seq, &e.Change, &e.Role,
 		&e.Speaker, &e.Source, &e.AgentID, &e.UserID, &e.Content, scanHash(&e.Hash), scanTime(&e.SentAt), &e.SentOffset,
-		&e.Estimated, scanTime(&e.RecordedAt), scanMetadata(&e.Metadata), &e.Salt)
+		&e.Estimated, scanTime(&e.RecordedAt), scanMetadata(&e.Metadata), scanTime(&e.ExpiresAt), &e.Salt)
 }
 
 var insertEpisode = insertInto("episode", strings.ReplaceAll(episodeColumns, "e.", ""))
@@ -34,16 +34,17 @@ func (t *tx) InsertEpisodes(ctx context.Context, list []memory.Episode) error {
 		return []any{
 			t.head.Partition, e.ID, e.ConversationID, e.SessionID, e.MessageID, e.Seq, t.head.Change, string(e.Role),
 			e.Speaker, e.Source, e.AgentID, e.UserID, e.Content, e.Hash[:], memory.Micros(e.SentAt), e.SentOffset,
-			e.Estimated, memory.Micros(e.RecordedAt), meta, blob(e.Salt),
+			e.Estimated, memory.Micros(e.RecordedAt), meta, nullTime(e.ExpiresAt), blob(e.Salt),
 		}, err
 	})
 }
 
+const episodesByID = `WHERE e.partition = ?1 AND e.episode IN (SELECT value FROM json_each(?2))`
+
 // Episodes implements storage.Reader.
 func (s *Store) Episodes(ctx context.Context, partition string, ids []string) (list []memory.Episode, err error) {
 	err = s.view(ctx, func(c *conn) error {
-		list, err = collect(ctx, c, selectEpisode+`
-WHERE e.partition = ?1 AND e.episode IN (SELECT value FROM json_each(?2))`, []any{partition, jsonList(ids)}, scanEpisode)
+		list, err = collect(ctx, c, selectEpisode+episodesByID, []any{partition, jsonList(ids)}, scanEpisode)
 		return err
 	})
 	return asked(ids, list, func(e *memory.Episode) string { return e.ID }), err

@@ -105,7 +105,7 @@ func open(ctx context.Context, path string, o Options) (*Store, error) {
 		closing: make(chan struct{}),
 	}
 	s.close = sync.OnceValue(s.shut)
-	for i, params := range [2][]string{{schema.WAL}, {"_pragma=query_only(1)"}} {
+	for i, params := range [2][]string{{schema.WAL, overwrite}, {"_pragma=query_only(1)"}} {
 		dsn, err := schema.DSN(path, o.BusyTimeout, params...)
 		if err != nil {
 			return nil, err
@@ -128,6 +128,9 @@ func open(ctx context.Context, path string, o Options) (*Store, error) {
 	}
 	return s, nil
 }
+
+// overwrite is the DSN parameter that has deleted rows overwritten.
+const overwrite = "_pragma=secure_delete(1)"
 
 // Describe returns sqlite: and the absolute path.
 func (s *Store) Describe() string { return "sqlite:" + s.path }
@@ -194,3 +197,5 @@ func classify(err error) error {
 	}
 	return fmt.Errorf("%w: %w", sentinel, err)
 }
+
+func isBusy(err error) bool { return errors.Is(classify(err), storage.ErrBusy) }

@@ -8,10 +8,11 @@ import (
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
 
-// takePartition makes or raises the partition's row.
+// takePartition makes or raises the partition's row. An erasure may have emptied
+// its name.
 const takePartition = `
 INSERT INTO partition (partition, tenant, kind, name, change, created_at) VALUES (?1, ?2, ?3, ?4, 1, ?5)
-ON CONFLICT (partition) DO UPDATE SET change = change + 1
+ON CONFLICT (partition) DO UPDATE SET change = change + 1, name = excluded.name
 RETURNING change, seq, erased, ledger_seq, ledger_head`
 
 // Update implements storage.Store.

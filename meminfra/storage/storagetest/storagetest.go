@@ -42,7 +42,7 @@ func Exercise(t *testing.T, open func(t *testing.T) storage.Store, abilities ...
 		tests []test
 	}{
 		{"Episodes", episodeTests}, {"Items", itemTests}, {"Changes", changeTests}, {"Grants", grantTests},
-		{"Ledger", ledgerTests}, {"Traces", traceTests}, {"Usage", usageTests}, {"Commits", commitTests},
+		{"Ledger", ledgerTests}, {"Traces", traceTests}, {"Usage", usageTests}, {"Commits", commitTests}, {"Erasing", eraseTests},
 	}
 	for _, topic := range topics {
 		t.Run(topic.name, func(t *testing.T) {
@@ -155,7 +155,7 @@ func newEpisode(tx storage.Tx, id, conversation, messageID string) memory.Episod
 		MessageID: messageID, Seq: seq, Change: tx.Head().Change, Role: memory.RoleTool, Speaker: "Ada L.",
 		Source: "calendar", AgentID: "agent-1", UserID: "u/1", Content: "content of " + id, Hash: [32]byte{1, 2, 31: 3},
 		SentAt: at(int(seq)), SentOffset: -5 * 3600, Estimated: true, RecordedAt: at(100 + int(seq)),
-		Metadata: memory.Metadata{"k": "v", "n": 1.5}, Salt: []byte{9, 0, 255},
+		Metadata: memory.Metadata{"k": "v", "n": 1.5}, ExpiresAt: at(200 + int(seq)), Salt: []byte{9, 0, 255},
 	}
 }
 

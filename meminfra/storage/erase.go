@@ -1,0 +1,83 @@
+package storage
+
+import (
+	"context"
+	"time"
+
+	"github.com/meminfra/memory-layer/meminfra/memory"
+)
+
+// Eraser is the part of a commit that does away with rows for good. What to
+// erase is decided by its caller; the store sees to it that nothing hangs in
+// the air: what belongs to an erased row alone goes with it.
+type Eraser interface {
+	// Episodes is Reader.Episodes within the commit.
+	Episodes(ctx context.Context, ids []string) ([]memory.Episode, error)
+	// Entries streams the partition's ledger as it was when the commit began;
+	// fn must not use the commit.
+	Entries(ctx context.Context, after int64, fn func(memory.Entry) error) error
+	// Bearing returns what names one of those items or episodes.
+	Bearing(ctx context.Context, items, episodes []string) (Bearing, error)
+	// Erase deletes rows, sets the partition's Erased to this commit's change
+	// number, and notes the erasure as pending until Scrub has been done.
+	Erase(ctx context.Context, e Erasure) (Erased, error)
+}
+
+// Erasure names the rows to erase. An item takes along its states, evidence,
+// conflicts, derivations, origins and vectors; an episode the evidence that
+// cites it, its extraction rows and its vectors, and its conversation if it
+// was the last one; a trace its items and feedback. A decision that a row left
+// behind refers to stays.
+type Erasure struct {
+	ID string // of the note that it is pending
+	At time.Time
+	// All erases everything in the partition and empties its name. What stays
+	// is the row with its counters, and its ledger.
+	All bool
+
+	Items, Episodes, Decisions, Traces, Keys, Grants []string
+}
+
+// Summaries counts, among the rows of an erasure, the summaries of
+// conversations that lost a message and stay.
+const Summaries = "summary"
+
+// Erased is what an erasure deleted.
+type Erased struct {
+	Rows map[string]int // by table, and Summaries; those without any are left out
+	// Covered names the rows among them that the ledger covers, by kind and id,
+	// without digests.
+	Covered []memory.Object
+}
+
+// Bearing is what names certain items and episodes.
+type Bearing struct {
+	// Items with evidence in one of the episodes, made of one of the items, or
+	// a later version of one.
+	Items []string
+	// Decisions about one of them.
+	Decisions []memory.Decision
+	Traces    []string // that show one of them
+	// Receipts are all idempotency records of the partition: ids are somewhere
+	// in their results.
+	Receipts []IdempotencyRecord
+}
+
+// Cleaner is the part of a store that tidies whole databases.
+type Cleaner interface {
+	// Scrub makes what erased rows left behind in the database's files
+	// unreadable, as far as the store can, and returns how many erasures are
+	// still pending: those of which a reader or a lack of rights keeps something
+	// alive. It does nothing if none is. It may take as long as copying the
+	// database.
+	Scrub(ctx context.Context) (pending int, err error)
+	// Pending returns how many erasures wait for Scrub.
+	Pending(ctx context.Context) (int, error)
+	// Due returns the partitions that hold a row which has expired at now.
+	Due(ctx context.Context, now time.Time) ([]memory.Partition, error)
+	// Prune drops traces written before a moment, and those that name a row
+	// which is gone, in all partitions, and returns how many.
+	Prune(ctx context.Context, before time.Time) (int, error)
+	// Residue says in a sentence what of an erased row may outlive Scrub.
+	Residue() string
+}
