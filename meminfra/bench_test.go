@@ -96,37 +96,6 @@ func BenchmarkAdd(b *testing.B) {
 	})
 }
 
-// BenchmarkSearch searches a warm index: questions that all branches answer and
-// others that words and vectors answer.
-func BenchmarkSearch(b *testing.B) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	vocabulary := makeWords(rand.New(rand.NewPCG(7, 31)), 2000)
-	queries := []string{"Where do I live?", "What am I allergic to?", "Which database do I use?"}
-	for range 13 {
-		queries = append(queries, talkOf(rng, vocabulary)[:40])
-	}
-	benchStores(b, func(b *testing.B, store storage.Store) {
-		for _, episodes := range []int{1_000, 10_000} {
-			b.Run(fmt.Sprintf("episodes=%d", episodes), func(b *testing.B) {
-				ml := newLayer(b, store, randomIDs, func(o *meminfra.Options) { o.Now = nil })
-				user := fmt.Sprint("ada", episodes)
-				addAll(b, ml, user, chatter(episodes), 500) // known already on a repeated run
-				search := func(i int) {
-					_, err := ml.Search(context.Background(), meminfra.SearchRequest{UserID: user, Query: queries[i%len(queries)]})
-					if err != nil {
-						b.Fatal(err)
-					}
-				}
-				search(0) // builds the index
-				b.ReportAllocs()
-				for i := 0; b.Loop(); i++ {
-					search(i)
-				}
-			})
-		}
-	})
-}
-
 // teller proposes the skill that a message names, so that a benchmark of
 // deciding is not one of extracting.
 type teller struct{}
