@@ -76,9 +76,9 @@ type Attr struct {
 	SessionID      string
 	MessageID      string
 
-	// Source is the episode that an item was made from, "" for episodes and for
-	// items of unknown source.
-	Source string
+	// Sources are the episodes that support an item, none for episodes. It was made
+	// from the first.
+	Sources []string
 	// Marks tell what the text looks like, in bits that whoever fills the index
 	// gives a meaning.
 	Marks uint8
@@ -95,17 +95,27 @@ func (a *Attr) bytes() int64 {
 	n := int(unsafe.Sizeof(*a)) + keyEntry + len(a.States)*int(unsafe.Sizeof(State{}))
 	for _, s := range []string{
 		a.ID, a.Kind, a.Visibility, a.UserID, a.TeamID, a.AgentID, a.SubjectType, a.SubjectName,
-		a.Predicate, a.Value, a.ValueID, a.FactKey, a.Role, a.Speaker, a.ConversationID, a.SessionID, a.MessageID, a.Source,
+		a.Predicate, a.Value, a.ValueID, a.FactKey, a.Role, a.Speaker, a.ConversationID, a.SessionID, a.MessageID,
 	} {
 		n += len(s)
 	}
-	for _, id := range a.DerivedFrom {
-		n += int(unsafe.Sizeof(id)) + len(id)
+	for _, ids := range [][]string{a.DerivedFrom, a.Sources} {
+		for _, id := range ids {
+			n += int(unsafe.Sizeof(id)) + len(id)
+		}
 	}
 	for k, v := range a.Metadata {
 		n += len(k) + valueBytes(v)
 	}
 	return int64(n)
+}
+
+// Source is the episode that an item was made from, "" for none.
+func (a *Attr) Source() string {
+	if len(a.Sources) == 0 {
+		return ""
+	}
+	return a.Sources[0]
 }
 
 // valueBytes estimates the memory of one decoded JSON value in a map.

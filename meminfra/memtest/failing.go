@@ -15,7 +15,7 @@ var ErrBroken = errors.New("broken on purpose")
 
 // FailingStore is a store whose n-th write fails before it reaches the store
 // beneath. Writes are the writing methods of storage.Tx, each end of an Update
-// whose function succeeded (the commit), PutTrace, AddUsage, Scrub and
+// whose function succeeded (the commit), each trace, AddUsage, Scrub and
 // Prune, counted over all calls.
 // A test that loops over n until Failed is false has broken every write once:
 //
@@ -106,6 +106,21 @@ func (s *FailingStore) Prune(ctx context.Context, before time.Time) (int, error)
 		return 0, err
 	}
 	return s.Store.Prune(ctx, before)
+}
+
+// Resolve implements storage.Store; its trace is a write.
+func (s *FailingStore) Resolve(ctx context.Context, p storage.ResolveParams) (storage.Resolved, error) {
+	var broken error
+	if p.Trace != nil {
+		if broken = s.write(); broken != nil {
+			p.Trace = nil
+		}
+	}
+	out, err := s.Store.Resolve(ctx, p)
+	if broken != nil {
+		out.TraceErr = broken
+	}
+	return out, err
 }
 
 type failingTx struct {

@@ -42,7 +42,10 @@ type nothingTx struct{ storage.Tx }
 func (nothing) Update(_ context.Context, _ memory.Partition, fn func(storage.Tx) error) error {
 	return fn(nothingTx{})
 }
-func (nothing) PutTrace(context.Context, memory.Trace) error                      { return nil }
+func (nothing) PutTrace(context.Context, memory.Trace) error { return nil }
+func (nothing) Resolve(context.Context, storage.ResolveParams) (storage.Resolved, error) {
+	return storage.Resolved{}, nil
+}
 func (nothingTx) InsertEpisodes(context.Context, []memory.Episode) error          { return nil }
 func (nothingTx) CloseStates(context.Context, []string, time.Time) error          { return nil }
 func (nothingTx) AppendEntries(context.Context, []memory.Entry) error             { return nil }

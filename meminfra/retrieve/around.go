@@ -63,7 +63,7 @@ func messagesAround(v *index.View, adm *admission, ids []string, neighbours bool
 // was made from; -1 for none.
 func messageOf(v *index.View, admitted *index.Bitmap, id string) int {
 	if row, ok := v.Find(index.Key{Owner: index.Item, ID: id}); ok {
-		id = v.Attr(row).Source
+		id = v.Attr(row).Source()
 	}
 	row, ok := v.Find(index.Key{Owner: index.Episode, ID: id})
 	if !ok || !admitted.Has(row) {

@@ -265,7 +265,7 @@ func (c *scene) home(row int) (int, bool) {
 	if a.Owner == index.Episode {
 		return row, true
 	}
-	source, ok := c.view.Find(index.Key{Owner: index.Episode, ID: a.Source})
+	source, ok := c.view.Find(index.Key{Owner: index.Episode, ID: a.Source()})
 	return source, ok && c.pop.admitted.Has(source)
 }
 

@@ -78,7 +78,7 @@ func talk(t testing.TB, rng *rand.Rand, n int) []index.Row {
 				Subject: memory.Subject{Type: "person", Name: "mirela"}, Authority: memory.Authorized, Polarity: memory.Positive}
 			seq++
 			a := itemAttr(item, []memory.State{{Status: memory.StatusActive}})
-			a.Source = e.ID
+			a.Sources = []string{e.ID}
 			rows = append(rows, index.Row{Attr: a, Text: itemText(item), Vector: vector(t, item.Text)})
 		}
 	}

@@ -12,47 +12,44 @@ import (
 // resolved is a row as SQL has it now.
 type resolved struct {
 	Record
-	attr     index.Attr
-	episodes []string // of its evidence
+	attr index.Attr
 }
 
 // resolve reads rows from SQL. A key that SQL no longer has is left out.
 func (r *Retriever) resolve(ctx context.Context, partition string, keys []index.Key, at time.Time) (map[index.Key]resolved, error) {
-	var items, episodes []string
+	out := make(map[index.Key]resolved, len(keys))
+	_, err := r.resolveInto(ctx, out, partition, keys, at, nil)
+	return out, err
+}
+
+// resolveInto is resolve into a map, and appends a trace in the same round trip.
+func (r *Retriever) resolveInto(ctx context.Context, out map[index.Key]resolved, partition string, keys []index.Key, at time.Time, trace *memory.Trace) (traceErr, err error) {
+	p := storage.ResolveParams{Partition: partition, Trace: trace}
 	for _, k := range keys {
 		if k.Owner == index.Item {
-			items = append(items, k.ID)
+			p.Items = append(p.Items, k.ID)
 		} else {
-			episodes = append(episodes, k.ID)
+			p.Episodes = append(p.Episodes, k.ID)
 		}
 	}
-	out := make(map[index.Key]resolved, len(keys))
-	if len(items) > 0 {
-		list, err := r.Store.Items(ctx, partition, items)
-		if err != nil {
-			return nil, err
-		}
-		shown, err := r.Show(ctx, partition, list, at)
-		if err != nil {
-			return nil, err
-		}
-		for i := range list {
-			a := itemAttr(&list[i].Item, list[i].States)
-			a.ConversationID = shown[i].ConversationID
-			out[a.Key] = resolved{shown[i], a, evidenceEpisodes(list[i].Evidence)}
-		}
+	got, err := r.Store.Resolve(ctx, p)
+	if err != nil {
+		return nil, err
 	}
-	if len(episodes) > 0 {
-		list, err := r.Store.Episodes(ctx, partition, episodes)
-		if err != nil {
-			return nil, err
-		}
-		for i := range list {
-			a := episodeAttr(&list[i])
-			out[a.Key] = resolved{EpisodeRecord(&list[i]), a, nil}
-		}
+	shown, err := r.Show(ctx, partition, got.Items, at)
+	if err != nil {
+		return nil, err
 	}
-	return out, nil
+	for i := range got.Items {
+		a := itemAttr(&got.Items[i].Item, got.Items[i].States)
+		a.ConversationID, a.Sources = shown[i].ConversationID, evidenceEpisodes(got.Items[i].Evidence)
+		out[a.Key] = resolved{shown[i], a}
+	}
+	for i := range got.Episodes {
+		a := episodeAttr(&got.Episodes[i])
+		out[a.Key] = resolved{EpisodeRecord(&got.Episodes[i]), a}
+	}
+	return got.TraceErr, nil
 }
 
 func evidenceEpisodes(list []storage.EvidenceRecord) []string {

@@ -66,10 +66,6 @@ type Query struct {
 	SkipPriors  bool
 }
 
-// spread is how many candidates are read for the hits still wanted: some fold
-// into others, and reading on is another round trip.
-func spread(wanted int) int { return wanted + wanted/2 + 2 }
-
 // view brings the partition's index up to date and runs f on it. A partition
 // that does not exist is empty.
 func (r *Retriever) view(ctx context.Context, partition string, f func(*index.View) error) error {

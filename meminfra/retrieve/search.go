@@ -50,14 +50,9 @@ func (r *Retriever) Search(ctx context.Context, q Query) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	hits, err := s.resolveHits(ctx, ranked)
-	if err != nil {
+	out := &Result{Shared: []Hit{}, Intent: s.intent, ByModel: s.intentBy != nil, Structured: s.asked, Route: string(s.route)}
+	if err := s.resolveHits(ctx, ranked, out); err != nil {
 		return nil, err
-	}
-	out := &Result{Hits: hits, Shared: []Hit{}, Intent: s.intent, ByModel: s.intentBy != nil, Structured: s.asked, Route: string(s.route)}
-	out.Trace = s.newTrace(hits)
-	if !s.query.SkipTrace {
-		s.putTrace(ctx, out)
 	}
 	out.Degraded = s.degraded
 	return out, nil
@@ -268,46 +263,80 @@ func rowsOf(hits []index.Hit) []int {
 	return rows
 }
 
-// resolveHits reads the best candidates from SQL, checks them again, folds
-// episodes into the items they support, and cuts to the limit. It reads on
-// while folding leaves room, so that a sentence said often costs no other hit.
-func (s *search) resolveHits(ctx context.Context, ranked []candidate) ([]Hit, error) {
-	hits := make([]Hit, 0, min(s.limit, len(ranked)))
-	folded := map[string]bool{} // episodes that a better hit quotes
-	for len(ranked) > 0 && len(hits) < s.limit {
-		n := min(len(ranked), spread(s.limit-len(hits)))
-		batch := ranked[:n]
-		ranked = ranked[n:]
-		rows, err := s.resolve(ctx, s.query.Partition, keysOf(batch, folded), s.adm.KnownAt)
+// resolveHits reads the best candidates from SQL and checks them again. What the
+// index knows of them is nearly always what SQL says, so that one round trip reads
+// them and writes the trace. Where SQL says otherwise the choice is made anew,
+// with what it said, until it stands; a trace of an earlier choice stays behind
+// and is nobody's.
+func (s *search) resolveHits(ctx context.Context, ranked []candidate, out *Result) error {
+	known := map[index.Key]resolved{}
+	asked := map[index.Key]bool{}
+	chosen := s.choose(ranked, asked, known)
+	for {
+		out.Trace = s.newTrace(chosen)
+		written := &out.Trace
+		if s.query.SkipTrace {
+			written = nil
+		}
+		traceErr, err := s.resolveInto(ctx, known, s.query.Partition, newKeys(chosen, asked), s.adm.KnownAt, written)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		for _, c := range batch {
-			row, ok := rows[c.key]
-			if len(hits) == s.limit {
-				break
-			}
-			if !ok || folded[c.key.ID] || !s.visible(&row.attr, c) {
-				continue
-			}
-			for _, id := range row.episodes {
-				folded[id] = true
-			}
-			hits = append(hits, Hit{Record: row.Record, Score: c.score, Ranks: c.ranks, Why: c.why})
+		again := s.choose(ranked, asked, known)
+		if slices.EqualFunc(chosen, again, func(a, b *candidate) bool { return a == b }) {
+			out.Hits, out.TraceID = hitsOf(chosen, known), s.traced(ctx, written, traceErr)
+			return nil
 		}
+		chosen = again
 	}
-	return hits, nil
 }
 
-// keysOf are the keys of candidates that are not folded yet.
-func keysOf(list []candidate, folded map[string]bool) []index.Key {
+// choose takes the best candidates that no better one speaks for, up to the
+// limit: an episode folds into an item that it supports. Of those asked for it
+// goes by what SQL knows.
+func (s *search) choose(ranked []candidate, asked map[index.Key]bool, known map[index.Key]resolved) []*candidate {
+	chosen := make([]*candidate, 0, min(s.limit, len(ranked)))
+	var folded []string // episodes that a better hit quotes
+	for i := range ranked {
+		c := &ranked[i]
+		if len(chosen) == s.limit {
+			break
+		}
+		if c.key.Owner == index.Episode && slices.Contains(folded, c.key.ID) {
+			continue
+		}
+		sources := c.attr.Sources
+		if asked[c.key] {
+			row, ok := known[c.key]
+			if !ok || !s.visible(&row.attr, *c) {
+				continue
+			}
+			sources = row.attr.Sources
+		}
+		folded = append(folded, sources...)
+		chosen = append(chosen, c)
+	}
+	return chosen
+}
+
+// newKeys are the keys of candidates that were not asked for yet, and now are.
+func newKeys(list []*candidate, asked map[index.Key]bool) []index.Key {
 	keys := make([]index.Key, 0, len(list))
 	for _, c := range list {
-		if !folded[c.key.ID] {
+		if !asked[c.key] {
+			asked[c.key] = true
 			keys = append(keys, c.key)
 		}
 	}
 	return keys
+}
+
+func hitsOf(chosen []*candidate, known map[index.Key]resolved) []Hit {
+	hits := make([]Hit, len(chosen))
+	for i, c := range chosen {
+		hits[i] = Hit{Record: known[c.key].Record, Score: c.score, Ranks: c.ranks, Why: c.why}
+	}
+	return hits
 }
 
 // visible re-checks a row as SQL has it now. A row that only the structured

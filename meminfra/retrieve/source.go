@@ -31,11 +31,13 @@ func rows(c storage.Changes) []index.Row {
 	list := make([]index.Row, 0, len(c.Episodes)+len(c.Items))
 	for i := range c.Episodes {
 		a := episodeAttr(&c.Episodes[i])
+		a.Marks = uint8(readMarks(c.Episodes[i].Content))
 		list = append(list, index.Row{Attr: a, Text: episodeText(&c.Episodes[i]), Vector: vectors[a.Key]})
 	}
 	for i := range c.Items {
 		a := itemAttr(&c.Items[i].Item, c.Items[i].States)
-		a.Source, a.ConversationID = c.Items[i].Source, c.Items[i].Conversation
+		a.Sources, a.ConversationID = c.Items[i].Sources, c.Items[i].Conversation
+		a.Marks = uint8(readMarks(c.Items[i].Text))
 		list = append(list, index.Row{Attr: a, Text: itemText(&c.Items[i].Item), Vector: vectors[a.Key]})
 	}
 	return list
@@ -81,7 +83,6 @@ func episodeAttr(e *memory.Episode) index.Attr {
 		ConversationID: e.ConversationID,
 		SessionID:      e.SessionID,
 		MessageID:      e.MessageID,
-		Marks:          uint8(readMarks(e.Content)),
 		Metadata:       e.Metadata,
 	}
 }
@@ -112,7 +113,6 @@ func itemAttr(i *memory.Item, states []memory.State) index.Attr {
 		Value:       i.Value,
 		ValueID:     i.ValueID,
 		FactKey:     i.FactKey,
-		Marks:       uint8(readMarks(i.Text)),
 		Importance:  i.Importance,
 		Confidence:  i.Confidence,
 		Metadata:    i.Metadata,

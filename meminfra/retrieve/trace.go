@@ -4,11 +4,12 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/meminfra/memory-layer/index"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 )
 
-// newTrace is the record of what was retrieved, the unit of feedback.
-func (s *search) newTrace(hits []Hit) memory.Trace {
+// newTrace is the record of what is about to be handed out, the unit of feedback.
+func (s *search) newTrace(chosen []*candidate) memory.Trace {
 	t := memory.Trace{
 		Partition: s.query.Partition,
 		ID:        s.NewID(),
@@ -17,7 +18,7 @@ func (s *search) newTrace(hits []Hit) memory.Trace {
 		Route:     string(s.route),
 		Degraded:  s.degraded,
 		At:        memory.Time(s.Now()),
-		Items:     make([]memory.TraceItem, len(hits)),
+		Items:     make([]memory.TraceItem, len(chosen)),
 	}
 	if s.intent != nil {
 		if b, err := json.Marshal(s.intent); err == nil {
@@ -27,8 +28,13 @@ func (s *search) newTrace(hits []Hit) memory.Trace {
 	if s.intentBy != nil {
 		t.Model, t.PromptHash = s.intentBy.Model, s.intentBy.PromptHash
 	}
-	for i := range hits {
-		t.Items[i] = hits[i].Traced(i + 1)
+	for i, c := range chosen {
+		owner := memory.OwnerItem
+		if c.key.Owner == index.Episode {
+			owner = memory.OwnerEpisode
+		}
+		t.Items[i] = memory.TraceItem{Rank: i + 1, OwnerKind: owner, OwnerID: c.key.ID,
+			Authority: memory.Authority(c.attr.Authority), Score: c.score}
 	}
 	return t
 }
@@ -49,15 +55,18 @@ func (r *Record) Traced(rank int) memory.TraceItem {
 	return memory.TraceItem{Rank: rank, OwnerKind: owner, OwnerID: r.ID, Authority: r.Authority}
 }
 
-// putTrace writes the trace of a search. One that cannot be written is a line in
-// Degraded and leaves the result without trace id.
-func (s *search) putTrace(ctx context.Context, out *Result) {
-	if err := s.Store.PutTrace(ctx, out.Trace); err != nil {
-		s.degrade("the trace was not written")
-		if s.Logger != nil {
-			s.Logger.WarnContext(ctx, "search: writing the trace failed", "error", err)
-		}
-		return
+// traced returns the id of a trace that was written. One that was not is a line
+// in Degraded, and the result goes without.
+func (s *search) traced(ctx context.Context, t *memory.Trace, err error) string {
+	switch {
+	case s.query.SkipTrace:
+		return ""
+	case err == nil:
+		return t.ID
 	}
-	out.TraceID = out.Trace.ID
+	s.degrade("the trace was not written")
+	if s.Logger != nil {
+		s.Logger.WarnContext(ctx, "search: writing the trace failed", "error", err)
+	}
+	return ""
 }

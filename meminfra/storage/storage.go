@@ -65,8 +65,14 @@ type Store interface {
 	Update(ctx context.Context, p memory.Partition, fn func(Tx) error) error
 	// PutTrace appends a trace; it takes no partition lock and changes no
 	// change number. It also drops traces older than memory.TraceRetention
-	// now and then.
+	// now and then. Trace finds it from then on. A trace may be lost in a crash
+	// that comes within a second of it; a commit is not.
 	PutTrace(ctx context.Context, t memory.Trace) error
+	// Resolve reads the rows of a partition that a search is about to hand out,
+	// as one snapshot, and appends the trace of it, if there is one, as PutTrace
+	// does: in the same round trip where there are round trips. A trace that
+	// cannot be written is no error of reading, but Resolved.TraceErr.
+	Resolve(ctx context.Context, p ResolveParams) (Resolved, error)
 	// AddUsage adds to what operations used of models on their days; like a
 	// trace it takes no partition lock and changes no change number.
 	AddUsage(ctx context.Context, list []memory.Usage) error
@@ -86,8 +92,8 @@ type Reader interface {
 	// user may read.
 	Opening(ctx context.Context, p OpeningParams) (Opening, error)
 	// Changes returns every index row of the partition that was written after
-	// the change number since, or got a new state or an embedding of the given
-	// model after it, with the head they were read at, as one snapshot. since 0
+	// the change number since, or got a new state, new evidence or an embedding of
+	// the given model after it, with the head they were read at, as one snapshot. since 0
 	// means all. Embeddings are those of the given model for every row
 	// returned, whenever they were written.
 	Changes(ctx context.Context, p ChangesParams) (Changes, error)
@@ -238,10 +244,25 @@ type Changes struct {
 type ItemStates struct {
 	memory.Item
 	States []memory.State
-	// Source is the episode of the item's first evidence, "" for none, and
-	// Conversation that episode's.
-	Source       string
+	// Sources are the episodes of the item's evidence, in the order in which it
+	// came, and Conversation is that of the first.
+	Sources      []string
 	Conversation string
+}
+
+// ResolveParams names rows, and the trace to append, nil for none.
+type ResolveParams struct {
+	Partition string
+	Items     []string
+	Episodes  []string
+	Trace     *memory.Trace
+}
+
+// Resolved are the rows of those ids that exist, in the order asked.
+type Resolved struct {
+	Items    []ItemRecord
+	Episodes []memory.Episode
+	TraceErr error // of writing the trace
 }
 
 // ItemRecord is an item with everything said about it.

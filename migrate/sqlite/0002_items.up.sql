@@ -116,6 +116,7 @@ CREATE TABLE evidence (
 );
 CREATE UNIQUE INDEX evidence_once ON evidence (partition, item, episode, start_byte, end_byte, polarity);
 CREATE INDEX evidence_episode ON evidence (partition, episode);
+CREATE INDEX evidence_change ON evidence (partition, change);
 
 CREATE TABLE conflict (
     partition TEXT NOT NULL,

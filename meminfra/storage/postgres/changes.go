@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/jackc/pgx/v5"
@@ -33,12 +34,14 @@ func (s *Store) Heads(ctx context.Context, partitions ...string) (map[string]sto
 // came after it. It is NULL, and no row is read, if there is no partition.
 const start = `(SELECT CASE WHEN $2::bigint < p.erased THEN 0 ELSE $2::bigint END FROM partition p WHERE p.partition = $1)`
 
-// changed is the array of items that are new, have a new state, or a vector of
-// the model $3 that is new.
+// changed is the array of items that are new, have a new state, new evidence, or
+// a vector of the model $3 that is new.
 const changed = `(ARRAY(
 	SELECT i.item FROM item i WHERE i.partition = $1 AND i.change > ` + start + `
 	UNION
 	SELECT s.item FROM item_state s WHERE s.partition = $1 AND s.change > ` + start + `
+	UNION
+	SELECT w.item FROM evidence w WHERE w.partition = $1 AND w.change > ` + start + `
 	UNION ` + embedded + ` AND v.owner_kind = 'item'))`
 
 // said is the array of episodes that are new or have a new vector of the model.
@@ -89,7 +92,8 @@ func (s *Store) Changes(ctx context.Context, p storage.ChangesParams) (storage.C
 		b.Queue(selectEpisode+fromSaid(p.Since)+` ORDER BY e.seq`, p.Partition, p.Since, p.Model).
 			Query(into(&c.Episodes, scanEpisode))
 		r.askStates(b, fromChanged(p.Since), p.Partition, p.Since, p.Model)
-		b.Queue(fromFirst(p.Since), p.Partition, p.Since, p.Model).Query(into(&sources, scanSource))
+		b.Queue(selectSource+fromChanged(p.Since)("evidence")+` ORDER BY item, n`, p.Partition, p.Since, p.Model).
+			Query(into(&sources, scanSource))
 		b.Queue(vectors(p.Since), p.Partition, p.Since, p.Model).Query(into(&c.Embeddings, scanEmbedding))
 	})
 	if err != nil {
@@ -105,32 +109,28 @@ func (s *Store) Changes(ctx context.Context, p storage.ChangesParams) (storage.C
 	return c, nil
 }
 
-// fromFirst makes the query for the episodes of the changed items' first evidence.
-func fromFirst(since int64) string {
-	query := `SELECT item, episode, (SELECT e.conversation FROM episode e
-WHERE e.partition = evidence.partition AND e.episode = evidence.episode)` + fromChanged(since)("evidence")
-	if since == 0 {
-		return query + ` AND n = 1`
-	}
-	return query + ` WHERE n = 1`
-}
-
-// source is where an item came from.
+// source is an episode that supports an item.
 type source struct{ item, episode, conversation string }
+
+const selectSource = `SELECT item, episode, (SELECT e.conversation FROM episode e
+WHERE e.partition = evidence.partition AND e.episode = evidence.episode)`
 
 func scanSource(row pgx.CollectableRow) (s source, err error) {
 	err = row.Scan(&s.item, &s.episode, &s.conversation)
 	return s, err
 }
 
-// setSources says of items which episode each was made from.
+// setSources says of items which episodes support each.
 func setSources(items []storage.ItemStates, sources []source) {
-	at := make(map[string]source, len(sources))
-	for _, s := range sources {
-		at[s.item] = s
-	}
+	at := make(map[string]*storage.ItemStates, len(items))
 	for i := range items {
-		items[i].Source, items[i].Conversation = at[items[i].ID].episode, at[items[i].ID].conversation
+		at[items[i].ID] = &items[i]
+	}
+	for _, s := range sources {
+		if m := at[s.item]; m != nil {
+			m.Sources = append(m.Sources, s.episode)
+			m.Conversation = cmp.Or(m.Conversation, s.conversation)
+		}
 	}
 }
 

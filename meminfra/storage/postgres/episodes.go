@@ -49,8 +49,10 @@ func (t *tx) InsertEpisodes(ctx context.Context, list []memory.Episode) error {
 // Episodes implements storage.Reader.
 func (s *Store) Episodes(ctx context.Context, partition string, ids []string) ([]memory.Episode, error) {
 	rows, err := query(ctx, s, "episodes", selectEpisode+lookup("episode", "e", "episode", byID), scanEpisode, partition, distinct(ids))
-	return asked(ids, rows, func(e *memory.Episode) string { return e.ID }), err
+	return asked(ids, rows, episodeID), err
 }
+
+func episodeID(e *memory.Episode) string { return e.ID }
 
 // EpisodesByMessage implements storage.Tx. Rows are sorted here: asked for in
 // order of seq, the planner may walk the conversation in that order instead.

@@ -113,6 +113,8 @@ func (s *Store) Close() error {
 	return nil
 }
 
+const beginSnapshot = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`
+
 // snapshot runs the queries that ask queues as one read-only snapshot, in one
 // round trip; each query handles its own rows.
 func (s *Store) snapshot(ctx context.Context, op string, ask func(*pgx.Batch)) error {
@@ -120,7 +122,7 @@ func (s *Store) snapshot(ctx context.Context, op string, ask func(*pgx.Batch)) e
 		return storage.ErrClosed
 	}
 	var b pgx.Batch
-	b.Queue(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`)
+	b.Queue(beginSnapshot)
 	ask(&b)
 	b.Queue(`COMMIT`)
 	return s.failure(ctx, op, s.pool.SendBatch(ctx, &b).Close())

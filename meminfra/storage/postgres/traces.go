@@ -1,10 +1,12 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/storage"
@@ -23,13 +25,32 @@ WITH old AS (
 )
 DELETE FROM trace USING old WHERE trace.partition = $1 AND trace.trace = old.trace`
 
-// PutTrace implements storage.Store. Its statements are one transaction, sent
-// in one round trip. Old traces are pruned in the partition being written, with
-// the first trace of a process and every 64th after it.
+// insertTrace writes a trace with all its items in one statement. Its
+// transaction does not wait for the disk: what a crash of the server can take is
+// the traces of the last moments, and no search pays for that.
+const insertTrace = `
+WITH put AS (
+	INSERT INTO trace (partition, trace, kind, query, route, intent, degraded, model, prompt_hash, rungs, at, handed)
+	SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::bigint, $12::bytea FROM set_config('synchronous_commit', 'off', true)
+)
+INSERT INTO trace_item (partition, trace, rank, owner_kind, owner, shared, opened, cited, authority, score)
+SELECT $1, $2, * FROM unnest($13::int[], $14::text[], $15::text[], $16::bool[], $17::bool[], $18::bool[], $19::text[], $20::float8[])`
+
+// PutTrace implements storage.Store, in one transaction and round trip.
 func (s *Store) PutTrace(ctx context.Context, t memory.Trace) error {
 	if s.closed.Load() {
 		return storage.ErrClosed
 	}
+	var b pgx.Batch
+	if err := s.queueTrace(&b, &t); err != nil {
+		return err
+	}
+	return s.failure(ctx, "put trace", s.pool.SendBatch(ctx, &b).Close())
+}
+
+// queueTrace queues what appends a trace. Old traces are pruned in the partition
+// being written, with the first trace of a process and every 64th after it.
+func (s *Store) queueTrace(b *pgx.Batch, t *memory.Trace) error {
 	degraded, err := formatList(t.Degraded)
 	if err != nil {
 		return err
@@ -38,24 +59,46 @@ func (s *Store) PutTrace(ctx context.Context, t memory.Trace) error {
 	if err != nil {
 		return err
 	}
-	var b pgx.Batch
-	b.Queue(`
-INSERT INTO trace (partition, trace, kind, query, route, intent, degraded, model, prompt_hash, rungs, at, handed)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		t.Partition, t.ID, t.Kind, t.Query, t.Route, t.Intent, degraded, t.Model, t.PromptHash, rungs, memory.Micros(t.At), notNull(t.Handed))
-	if len(t.Items) > 0 {
-		b.Queue(insertTraceItems, append([]any{t.Partition, t.ID}, traceItemColumns(t.Items)...)...)
-	}
+	args := []any{t.Partition, t.ID, t.Kind, t.Query, t.Route, t.Intent, degraded, t.Model, t.PromptHash, rungs, memory.Micros(t.At), notNull(t.Handed)}
+	b.Queue(insertTrace, append(args, traceItemColumns(t.Items)...)...)
 	if s.traces.Add(1)%pruneEvery == 1 {
 		b.Queue(prune, t.Partition, memory.Micros(t.At.Add(-memory.TraceRetention)))
 	}
-	return s.failure(ctx, "put trace", s.pool.SendBatch(ctx, &b).Close())
+	return nil
 }
 
-// insertTraceItems writes all items of a trace in one statement.
-const insertTraceItems = `
-INSERT INTO trace_item (partition, trace, rank, owner_kind, owner, shared, opened, cited, authority, score)
-SELECT $1, $2, * FROM unnest($3::int[], $4::text[], $5::text[], $6::bool[], $7::bool[], $8::bool[], $9::text[], $10::float8[])`
+// Resolve implements storage.Store: a snapshot, and after it the transaction of
+// the trace, in one round trip.
+func (s *Store) Resolve(ctx context.Context, p storage.ResolveParams) (storage.Resolved, error) {
+	if s.closed.Load() {
+		return storage.Resolved{}, storage.ErrClosed
+	}
+	var r records
+	var out storage.Resolved
+	var b pgx.Batch
+	read := false
+	b.Queue(beginSnapshot)
+	if len(p.Items) > 0 {
+		r.ask(&b, byID, p.Partition, distinct(p.Items))
+	}
+	if len(p.Episodes) > 0 {
+		b.Queue(selectEpisode+lookup("episode", "e", "episode", byID), p.Partition, distinct(p.Episodes)).
+			Query(into(&out.Episodes, scanEpisode))
+	}
+	b.Queue(`COMMIT`).Exec(func(pgconn.CommandTag) error { read = true; return nil })
+	var traceErr error
+	if p.Trace != nil {
+		traceErr = s.queueTrace(&b, p.Trace)
+	}
+	err := s.failure(ctx, "resolve", s.pool.SendBatch(ctx, &b).Close())
+	if err != nil && !read {
+		return storage.Resolved{}, err
+	}
+	out.Items = asked(p.Items, r.join(), recordID)
+	out.Episodes = asked(p.Episodes, out.Episodes, episodeID)
+	out.TraceErr = cmp.Or(traceErr, err)
+	return out, nil
+}
 
 // traceItemColumns turns items into one array for each column.
 func traceItemColumns(items []memory.TraceItem) []any {

@@ -58,13 +58,15 @@ func (s *Store) Changes(ctx context.Context, p storage.ChangesParams) (storage.C
 	return ch, nil
 }
 
-// changed selects items that are new, have a new state, or a new vector of the
-// model ?3; said selects episodes that are new or have one.
+// changed selects items that are new, have a new state, new evidence, or a new
+// vector of the model ?3; said selects episodes that are new or have one.
 const (
 	changed = ` IN (
 	SELECT i.item FROM item i WHERE i.partition = ?1 AND i.change > ?2
 	UNION
 	SELECT s.item FROM item_state s WHERE s.partition = ?1 AND s.change > ?2
+	UNION
+	SELECT w.item FROM evidence w WHERE w.partition = ?1 AND w.change > ?2
 	UNION ` + embedded + ` AND v.owner_kind = 'item')`
 	said = ` IN (
 	SELECT e.episode FROM episode e WHERE e.partition = ?1 AND e.change > ?2
@@ -106,7 +108,7 @@ WHERE partition = ?1 AND model = ?3 AND `+vectors, []any{p.Partition, since, p.M
 	return err
 }
 
-// readSources says of items that match where which episode each was made from.
+// readSources says of items that match where which episodes support each.
 func readSources(ctx context.Context, c *conn, where string, args []any, items []storage.ItemStates) error {
 	at := make(map[string]*storage.ItemStates, len(items))
 	for i := range items {
@@ -117,11 +119,12 @@ func readSources(ctx context.Context, c *conn, where string, args []any, items [
 	}
 	const columns = `item, episode, (SELECT e.conversation FROM episode e
 WHERE e.partition = evidence.partition AND e.episode = evidence.episode)`
-	return c.each(ctx, `SELECT `+columns+` FROM evidence `+where+` AND n = 1`, args, func(row scanner) error {
+	return c.each(ctx, `SELECT `+columns+` FROM evidence `+where+` ORDER BY item, n`, args, func(row scanner) error {
 		var item, episode, conversation string
 		err := row.Scan(&item, &episode, &conversation)
 		if m := at[item]; err == nil && m != nil {
-			m.Source, m.Conversation = episode, conversation
+			m.Sources = append(m.Sources, episode)
+			m.Conversation = cmp.Or(m.Conversation, conversation)
 		}
 		return err
 	})

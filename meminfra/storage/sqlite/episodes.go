@@ -44,9 +44,14 @@ const episodesByID = `WHERE e.partition = ?1 AND e.episode IN (SELECT value FROM
 // Episodes implements storage.Reader.
 func (s *Store) Episodes(ctx context.Context, partition string, ids []string) (list []memory.Episode, err error) {
 	err = s.view(ctx, func(c *conn) error {
-		list, err = collect(ctx, c, selectEpisode+episodesByID, []any{partition, jsonList(ids)}, scanEpisode)
+		list, err = readEpisodes(ctx, c, partition, ids)
 		return err
 	})
+	return list, err
+}
+
+func readEpisodes(ctx context.Context, c *conn, partition string, ids []string) ([]memory.Episode, error) {
+	list, err := collect(ctx, c, selectEpisode+episodesByID, []any{partition, jsonList(ids)}, scanEpisode)
 	return asked(ids, list, func(e *memory.Episode) string { return e.ID }), err
 }
 

@@ -21,6 +21,7 @@ import (
 	driver "modernc.org/sqlite"
 	codes "modernc.org/sqlite/lib"
 
+	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 	"github.com/meminfra/memory-layer/migrate"
 	schema "github.com/meminfra/memory-layer/migrate/sqlite"
@@ -49,7 +50,11 @@ type Store struct {
 	readers chan *conn
 	closing chan struct{}
 	close   func() error
-	traces  atomic.Uint32 // written so far; see PutTrace
+	traces  atomic.Uint32 // written so far; see insertTrace
+	left    struct {      // traces that wait for the writer to come back: see PutTrace
+		sync.Mutex
+		traces []memory.Trace
+	}
 }
 
 var _ storage.Store = (*Store)(nil)
@@ -157,7 +162,11 @@ func (s *Store) with(ctx context.Context, from chan *conn, fn func(*conn) error)
 	}
 	select {
 	case c := <-from:
-		defer func() { from <- c }()
+		if from == s.writer {
+			defer s.release(c)
+		} else {
+			defer func() { from <- c }()
+		}
 		return classify(fn(c))
 	case <-ctx.Done():
 		return ctx.Err()
@@ -171,9 +180,11 @@ func (s *Store) view(ctx context.Context, fn func(*conn) error) error {
 	return s.with(ctx, s.readers, func(c *conn) error { return c.transaction(ctx, "BEGIN", fn) })
 }
 
+const beginWrite = "BEGIN IMMEDIATE"
+
 // write runs fn in one write transaction, which commits if fn returns nil.
 func (s *Store) write(ctx context.Context, fn func(*conn) error) error {
-	return s.with(ctx, s.writer, func(c *conn) error { return c.transaction(ctx, "BEGIN IMMEDIATE", fn) })
+	return s.with(ctx, s.writer, func(c *conn) error { return c.transaction(ctx, beginWrite, fn) })
 }
 
 // classify wraps what SQLite says in the sentinel it means. SQLite's messages

@@ -3,7 +3,9 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/meminfra/memory-layer/meminfra/memory"
@@ -21,14 +23,70 @@ const (
 	oldTraces = `(SELECT trace FROM trace WHERE partition = ?1 AND at < ?2 ORDER BY at LIMIT 1000)`
 )
 
-var (
-	insertTrace     = insertInto("trace", traceColumns)
-	insertTraceItem = insertInto("trace_item", traceItemColumns+`, partition, trace`)
-)
+var insertTrace = insertInto("trace", traceColumns)
 
-// PutTrace implements storage.Store. Old traces are dropped in the partition
-// being written, with the first trace of a process and every 64th after it.
+// PutTrace implements storage.Store. It does not wait for a commit that is under
+// way: whoever makes it writes the trace after it, and if that fails, the trace
+// is lost. A writer of another process is waited for.
 func (s *Store) PutTrace(ctx context.Context, t memory.Trace) error {
+	c, err := s.writerOrLeave(&t)
+	if c == nil {
+		return err
+	}
+	defer s.release(c)
+	return classify(c.transaction(ctx, beginWrite, func(c *conn) error { return s.insertTrace(ctx, c, &t) }))
+}
+
+// writerOrLeave returns the writer connection if it is free, to be given back by
+// release; if not, the trace is left to whoever has it, and nil is returned.
+func (s *Store) writerOrLeave(t *memory.Trace) (*conn, error) {
+	s.left.Lock()
+	defer s.left.Unlock()
+	select {
+	case <-s.closing:
+		return nil, storage.ErrClosed
+	default:
+	}
+	select {
+	case c := <-s.writer:
+		return c, nil
+	default:
+		s.left.traces = append(s.left.traces, *t)
+		return nil, nil
+	}
+}
+
+// release gives the writer connection back, once the traces that were left
+// meanwhile are written: together, so that it takes no time to speak of.
+func (s *Store) release(c *conn) {
+	for {
+		s.left.Lock()
+		list := s.left.traces
+		if len(list) == 0 {
+			s.writer <- c // it has room: this is the one connection
+			s.left.Unlock()
+			return
+		}
+		s.left.Unlock()
+		ctx := context.Background() // those who left them have gone on
+		_ = c.transaction(ctx, beginWrite, func(c *conn) error {
+			for i := range list {
+				if err := s.insertTrace(ctx, c, &list[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		s.left.Lock()
+		s.left.traces = slices.Clone(s.left.traces[len(list):])
+		s.left.Unlock()
+	}
+}
+
+// insertTrace writes a trace in two statements. Old traces are dropped in the
+// partition being written, with the first trace of a process and every 64th
+// after it.
+func (s *Store) insertTrace(ctx context.Context, c *conn, t *memory.Trace) error {
 	degraded, err := storeList(t.Degraded)
 	if err != nil {
 		return err
@@ -37,23 +95,53 @@ func (s *Store) PutTrace(ctx context.Context, t memory.Trace) error {
 	if err != nil {
 		return err
 	}
-	return s.write(ctx, func(c *conn) error {
-		err := c.run(ctx, insertTrace, t.Partition, t.ID, t.Kind, t.Query, t.Route, t.Intent, degraded,
-			t.Model, t.PromptHash, rungs, blob(t.Handed), memory.Micros(t.At))
-		if err != nil {
-			return err
+	ctx = context.WithoutCancel(ctx) // watching it would cost more than it takes
+	err = c.run(ctx, insertTrace, t.Partition, t.ID, t.Kind, t.Query, t.Route, t.Intent, degraded,
+		t.Model, t.PromptHash, rungs, blob(t.Handed), memory.Micros(t.At))
+	if err == nil && len(t.Items) > 0 {
+		err = c.run(ctx, insertTraceItems, t.Partition, t.ID, traceItems(t.Items))
+	}
+	if err == nil && s.traces.Add(1)%pruneEvery == 1 {
+		err = prune(ctx, c, t.Partition, memory.Micros(t.At.Add(-memory.TraceRetention)))
+	}
+	return err
+}
+
+// insertTraceItems writes all items of a trace, which come as a JSON list of
+// lists.
+const insertTraceItems = `
+INSERT INTO trace_item (partition, trace, ` + traceItemColumns + `)
+SELECT ?1, ?2, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7
+FROM json_each(?3)`
+
+func traceItems(list []memory.TraceItem) string {
+	rows := make([][]any, len(list))
+	for i, m := range list {
+		rows[i] = []any{m.Rank, m.OwnerKind, m.OwnerID, m.Shared, m.Opened, m.Cited, m.Authority.String(), m.Score}
+	}
+	b, _ := json.Marshal(rows) // numbers, words and ids always encode
+	return string(b)
+}
+
+// Resolve implements storage.Store.
+func (s *Store) Resolve(ctx context.Context, p storage.ResolveParams) (out storage.Resolved, err error) {
+	err = s.view(ctx, func(c *conn) error {
+		if len(p.Items) > 0 {
+			list, err := readRecords(ctx, c, byID, p.Partition, jsonList(p.Items))
+			if err != nil {
+				return err
+			}
+			out.Items = asked(p.Items, list, recordID)
 		}
-		err = insert(ctx, c, insertTraceItem, t.Items, func(m *memory.TraceItem) ([]any, error) {
-			return []any{
-				m.Rank, string(m.OwnerKind), m.OwnerID, m.Shared, m.Opened, m.Cited, m.Authority.String(), m.Score,
-				t.Partition, t.ID,
-			}, nil
-		})
-		if err == nil && s.traces.Add(1)%pruneEvery == 1 {
-			err = prune(ctx, c, t.Partition, memory.Micros(t.At.Add(-memory.TraceRetention)))
+		if len(p.Episodes) > 0 {
+			out.Episodes, err = readEpisodes(ctx, c, p.Partition, p.Episodes)
 		}
 		return err
 	})
+	if err == nil && p.Trace != nil {
+		out.TraceErr = s.PutTrace(ctx, *p.Trace)
+	}
+	return out, err
 }
 
 func prune(ctx context.Context, c *conn, partition string, before int64) error {
@@ -66,6 +154,9 @@ func prune(ctx context.Context, c *conn, partition string, before int64) error {
 
 // Trace implements storage.Reader.
 func (s *Store) Trace(ctx context.Context, partition, id string) (t memory.Trace, err error) {
+	if t, ok := s.leftTrace(partition, id); ok {
+		return t, nil
+	}
 	key := []any{partition, id}
 	err = s.view(ctx, func(c *conn) error {
 		err := c.row(ctx, `SELECT `+traceColumns+` FROM trace WHERE partition = ?1 AND trace = ?2`, key,
@@ -94,6 +185,17 @@ func (s *Store) HandedOut(ctx context.Context, partition string, since time.Time
 		return err
 	})
 	return list, err
+}
+
+// leftTrace is a trace that waits to be written.
+func (s *Store) leftTrace(partition, id string) (memory.Trace, bool) {
+	s.left.Lock()
+	defer s.left.Unlock()
+	i := slices.IndexFunc(s.left.traces, func(t memory.Trace) bool { return t.Partition == partition && t.ID == id })
+	if i < 0 {
+		return memory.Trace{}, false
+	}
+	return s.left.traces[i], true
 }
 
 func scanTraceItem(row scanner, m *memory.TraceItem) error {

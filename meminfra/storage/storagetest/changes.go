@@ -13,6 +13,7 @@ var changeTests = []test{
 	{name: "since a change number", run: changesSince},
 	{name: "an old item with a new state", run: changesState},
 	{name: "an old item with a new state and an old vector", run: changesVector},
+	{name: "an old item with new evidence", run: changesEvidence},
 	{name: "partitions are apart", run: changesApart},
 	{name: "heads of those that exist", run: heads},
 }
@@ -84,6 +85,28 @@ func changesVector(t *testing.T, s storage.Store) {
 	same(t, "items", ids(c.Items, statesID), []string{"i1"})
 	same(t, "vectors", ids(c.Embeddings, vectorOwner), []string{"item i1 0"})
 	same(t, "the item whose vector came", ids(changes(t, s, ada, 1).Items, statesID), []string{"i1"})
+}
+
+// changesEvidence: an index that knows what supports an item must hear of more.
+func changesEvidence(t *testing.T, s storage.Store) {
+	putEpisodes(t, s, ada, 3)
+	putItem(t, s, ada, "i1", nil)
+	putItem(t, s, ada, "i2", nil)
+	witness := func(n int, episode string) {
+		commit(t, s, ada, func(tx storage.Tx) error {
+			return tx.InsertEvidence(t.Context(), []memory.Evidence{{Partition: ada.ID(), ItemID: "i1", N: n, Change: tx.Head().Change,
+				EpisodeID: episode, Quote: "q", End: 1, Polarity: memory.Positive, Authority: memory.Attested, Salt: []byte{1}}})
+		})
+	}
+	witness(1, "e3")
+	witness(2, "e1")
+	for _, since := range []int64{4, 0} {
+		items := changes(t, s, ada, since).Items
+		same(t, "item", items[0].ID, "i1")
+		same(t, "sources", items[0].Sources, []string{"e3", "e1"})
+		same(t, "conversation", items[0].Conversation, "c1")
+	}
+	same(t, "those that changed", ids(changes(t, s, ada, 4).Items, statesID), []string{"i1"})
 }
 
 func changesApart(t *testing.T, s storage.Store) {

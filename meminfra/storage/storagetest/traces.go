@@ -14,6 +14,8 @@ var traceTests = []test{
 	{name: "what was handed out since", run: traceHanded},
 	{name: "no lock and no change number", run: traceApart},
 	{name: "old ones go now and then", run: tracePruned},
+	{name: "in one with the rows that a search hands out", run: resolve},
+	{name: "while a commit is under way", run: traceBesideCommit},
 	{name: "feedback once for each key", run: feedback},
 }
 
@@ -63,6 +65,56 @@ func traceApart(t *testing.T, s storage.Store) {
 	before := head(t, s, ada)
 	check(t, s.PutTrace(t.Context(), memory.Trace{Partition: ada.ID(), ID: "t", Kind: "search", At: at(1)}))
 	same(t, "head", head(t, s, ada), before)
+}
+
+func resolve(t *testing.T, s storage.Store) {
+	putEpisodes(t, s, ada, 3)
+	putItem(t, s, ada, "i1", nil)
+	putItem(t, s, ada, "i2", nil)
+	trace := memory.Trace{Partition: ada.ID(), ID: "t1", Kind: "search", At: at(1), Items: []memory.TraceItem{
+		{Rank: 1, OwnerKind: memory.OwnerItem, OwnerID: "i2", Score: 0.1}}}
+	p := storage.ResolveParams{Partition: ada.ID(), Items: []string{"i2", "none", "i1"}, Episodes: []string{"e3", "e1", "none"}, Trace: &trace}
+	got, err := s.Resolve(t.Context(), p)
+	check(t, err)
+	check(t, got.TraceErr)
+	items, err := s.Items(t.Context(), ada.ID(), p.Items)
+	check(t, err)
+	episodes, err := s.Episodes(t.Context(), ada.ID(), p.Episodes)
+	check(t, err)
+	same(t, "rows", got, storage.Resolved{Items: items, Episodes: episodes})
+	same(t, "items", len(items)+len(episodes), 4)
+	written, err := s.Trace(t.Context(), ada.ID(), "t1")
+	check(t, err)
+	same(t, "trace", written, trace)
+
+	again, err := s.Resolve(t.Context(), p)
+	check(t, err)
+	wantErr(t, "the same trace twice", again.TraceErr, storage.ErrConflict)
+	same(t, "rows all the same", again.Items, items)
+	p.Trace, p.Partition = nil, bob.ID()
+	none, err := s.Resolve(t.Context(), p)
+	check(t, err)
+	same(t, "another partition's", none, storage.Resolved{})
+}
+
+// traceBesideCommit: a trace waits for no commit, and is found at once and after.
+func traceBesideCommit(t *testing.T, s storage.Store) {
+	put := func(id string) {
+		check(t, s.PutTrace(t.Context(), memory.Trace{Partition: ada.ID(), ID: id, Kind: "search", At: at(1)}))
+		got, err := s.Trace(t.Context(), ada.ID(), id)
+		check(t, err)
+		same(t, "trace", got.ID, id)
+	}
+	commit(t, s, ada, func(tx storage.Tx) error { // waiting here would wait for ever
+		put("t1")
+		put("t2")
+		return tx.InsertEpisodes(t.Context(), []memory.Episode{newEpisode(tx, "e1", "c1", "m1")})
+	})
+	put("t3")
+	for _, id := range []string{"t1", "t2", "t3"} {
+		_, err := s.Trace(t.Context(), ada.ID(), id)
+		check(t, err)
+	}
 }
 
 func tracePruned(t *testing.T, s storage.Store) {
