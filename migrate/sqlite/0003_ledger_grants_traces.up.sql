@@ -61,7 +61,7 @@ CREATE TABLE trace_item (
     score      REAL NOT NULL,
     PRIMARY KEY (partition, trace, rank, shared),
     FOREIGN KEY (partition, trace) REFERENCES trace (partition, trace)
-) WITHOUT ROWID;
+);
 
 CREATE TABLE feedback (
     partition TEXT NOT NULL,
