@@ -126,8 +126,8 @@ func timed(b *testing.B, f func(i int) time.Duration) {
 	b.ReportMetric(float64(took[len(took)*95/100].Microseconds()), "p95-µs")
 }
 
-// asking returns what asks a user's i-th question and says how long it took.
-func asking(b *testing.B, ml *meminfra.MemoryLayer, user string) func(i int) time.Duration {
+// askingOf returns what asks a user's i-th question and says how long it took.
+func askingOf(b *testing.B, ml *meminfra.MemoryLayer, user string) func(i int) time.Duration {
 	list := questions()
 	return func(i int) time.Duration {
 		start := time.Now()
@@ -181,7 +181,7 @@ func withMemories(b *testing.B, run func(b *testing.B, open func() *meminfra.Mem
 // p50-µs is what counts; the embedder's time is not in it.
 func BenchmarkSearch(b *testing.B) {
 	withMemories(b, func(b *testing.B, open func() *meminfra.MemoryLayer, user string) {
-		ask := asking(b, open(), user)
+		ask := askingOf(b, open(), user)
 		for i := range 16 { // builds the index, prepares the statements
 			ask(i)
 		}
@@ -193,6 +193,6 @@ func BenchmarkSearch(b *testing.B) {
 // from SQL.
 func BenchmarkSearchFirst(b *testing.B) {
 	withMemories(b, func(b *testing.B, open func() *meminfra.MemoryLayer, user string) {
-		timed(b, func(i int) time.Duration { return asking(b, open(), user)(i) })
+		timed(b, func(i int) time.Duration { return askingOf(b, open(), user)(i) })
 	})
 }
