@@ -1,19 +1,20 @@
 package meminfra
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/meminfra/memory-layer/meminfra/extract"
 	"github.com/meminfra/memory-layer/meminfra/memory"
-	"github.com/meminfra/memory-layer/meminfra/storage"
 )
 
 // claim is a candidate that was checked: its quote found, its words canonical,
 // its authority taken from who said it.
 type claim struct {
-	item     memory.Item     // all but what reconciling gives it
-	evidence memory.Evidence // likewise
+	item     memory.Item       // all but what reconciling gives it
+	evidence memory.Evidence   // likewise
+	parts    []memory.Evidence // what else is needed to state it; none if evidence does
 	episode  *memory.Episode
 	decision string // id of the decision about it
 	// operation is what brought the claim: add or edit.
@@ -22,8 +23,7 @@ type claim struct {
 	managed   bool // the manager was asked about it
 }
 
-// statementID is the identity of a witness: the same words of the same message
-// about the same value are one statement, however often they are read.
+// statementID names a piece of evidence: the words of a message that it quotes.
 func statementID(e *memory.Evidence, valueID string) string {
 	var b strings.Builder
 	b.Grow(len(e.EpisodeID) + len(valueID) + 24)
@@ -37,13 +37,17 @@ func statementID(e *memory.Evidence, valueID string) string {
 	return b.String()
 }
 
+// testimony is the claim's witness.
+func (c *claim) testimony() testimony { return compose(c.evidence, c.parts) }
+
 // statement reads the claim's statement off its evidence.
 func (c *claim) statement() memory.Statement {
+	w := c.testimony()
 	return memory.Statement{
-		ID:             statementID(&c.evidence, c.item.ValueID),
+		ID:             w.id(c.item.ValueID),
 		ValueID:        c.item.ValueID,
 		Polarity:       c.evidence.Polarity,
-		Authority:      c.evidence.Authority,
+		Authority:      w.authority(),
 		Valid:          c.evidence.Stated,
 		SentAt:         c.episode.SentAt,
 		ConversationID: c.episode.ConversationID,
@@ -54,20 +58,6 @@ func (c *claim) statement() memory.Statement {
 // position orders statements by message and then by place in it; a message is
 // shorter than 2^21 bytes.
 func position(seq int64, start int) int64 { return seq<<21 | int64(start) }
-
-// storedStatement reads a statement off stored evidence.
-func storedStatement(e *storage.EvidenceRecord, valueID string) memory.Statement {
-	return memory.Statement{
-		ID:             statementID(&e.Evidence, valueID),
-		ValueID:        valueID,
-		Polarity:       e.Polarity,
-		Authority:      e.Authority,
-		Valid:          e.Stated,
-		SentAt:         e.SentAt,
-		ConversationID: e.ConversationID,
-		Position:       position(e.EpisodeSeq, e.Start),
-	}
-}
 
 // check turns the extractor's candidates into claims, in order, and rejects
 // those that do not hold. One bad candidate is rejected alone.
@@ -124,7 +114,18 @@ func (a *addition) claim(c *extract.Candidate, episode *memory.Episode) (_ claim
 	if item.Stated.Empty() {
 		return claim{}, "ends_before_it_begins"
 	}
-	return claim{item: item, episode: episode, operation: "add", evidence: memory.Evidence{
+	cl := claim{item: item, episode: episode, operation: "add", evidence: a.evidence(c, episode, start, end)}
+	if cl.parts, reason = a.needed(c, &cl); reason != "" {
+		return claim{}, reason
+	}
+	cl.item.Authority = cl.testimony().authority()
+	cl.item.TextKey = textKey(cl.item)
+	return cl, ""
+}
+
+// evidence is a stretch of an episode that supports a candidate.
+func (a *addition) evidence(c *extract.Candidate, episode *memory.Episode, start, end int) memory.Evidence {
+	return memory.Evidence{
 		Partition: episode.Partition,
 		EpisodeID: episode.ID,
 		Quote:     episode.Content[start:end],
@@ -132,10 +133,44 @@ func (a *addition) claim(c *extract.Candidate, episode *memory.Episode) (_ claim
 		End:       end,
 		Full:      true,
 		Polarity:  c.Polarity,
-		Authority: item.Authority,
-		Stated:    item.Stated,
+		Authority: episode.Role.Authority(),
+		Stated:    stated(c, episode),
 		Salt:      newSalt(),
-	}}, ""
+	}
+}
+
+// needed verifies what else a candidate needs beside its quote: words of this
+// call's messages or of those just before them.
+func (a *addition) needed(c *extract.Candidate, cl *claim) (parts []memory.Evidence, reason string) {
+	for _, p := range c.Needs {
+		episode := a.heard(p.EpisodeID)
+		if episode == nil {
+			return nil, "needs_unknown_message"
+		}
+		start, end, reason := a.quote(&extract.Candidate{Quote: p.Quote, Value: c.Value, Start: p.Start}, episode)
+		if reason != "" {
+			return nil, "needed_" + reason
+		}
+		e := a.evidence(c, episode, start, end)
+		e.Stated = cl.evidence.Stated
+		same := func(old memory.Evidence) bool { return statementID(&old, "") == statementID(&e, "") }
+		if !same(cl.evidence) && !slices.ContainsFunc(parts, same) {
+			parts = append(parts, e)
+		}
+	}
+	return parts, ""
+}
+
+// heard finds an episode of this call or just before it.
+func (a *addition) heard(id string) *memory.Episode {
+	for _, list := range [][]memory.Episode{a.target, a.context} {
+		for i := range list {
+			if list[i].ID == id {
+				return &list[i]
+			}
+		}
+	}
+	return nil
 }
 
 // quote verifies a candidate's quote in the message that it cites.
@@ -167,18 +202,63 @@ func (a *addition) isElsewhere(quote, episodeID string) bool {
 	return false
 }
 
+// itemText is how a candidate reads as an item: by itself, else as quoted. What
+// rests on somebody else's word than the user's names who said it.
+func (a *addition) itemText(c *extract.Candidate) string {
+	text := memory.CleanText(c.Text)
+	if memory.IsBlank(text) {
+		text = c.Quote
+	}
+	return extract.Attributed(a.voices(c), text)
+}
+
+// voices names those of the messages that a candidate needs who have the least
+// authority; none if that is the user.
+func (a *addition) voices(c *extract.Candidate) []string {
+	var list []string
+	weakest := memory.Authorized
+	hear := func(id string) {
+		e := a.heard(id)
+		if e == nil || e.Role.Authority() > weakest {
+			return
+		}
+		if e.Role.Authority() < weakest {
+			weakest, list = e.Role.Authority(), nil
+		}
+		if v := extract.Voice(e.Role, e.Source); v != "" && !slices.Contains(list, v) {
+			list = append(list, v)
+		}
+	}
+	hear(c.EpisodeID)
+	for i := range c.Needs {
+		hear(c.Needs[i].EpisodeID)
+	}
+	return list
+}
+
+// bareText is what an item says, without whose word it is.
+func bareText(item memory.Item) string {
+	if item.Authority == memory.Authorized {
+		return item.Text
+	}
+	_, text := extract.SplitAttribution(item.Text)
+	return text
+}
+
+// textKey is the identity of what an item says, whoever says it.
+func textKey(item memory.Item) string { return memory.NormalText(bareText(item)) }
+
 // item makes the item that a candidate would become, its words canonical.
 func (a *addition) item(c *extract.Candidate, episode *memory.Episode) (_ memory.Item, reason string) {
 	subject := memory.Subject{Type: c.Subject.Type, Name: memory.FoldName(c.Subject.Name)}
 	if subject.Type == "" {
 		return memory.Item{}, "no_subject"
 	}
-	text := itemText(c)
+	text := a.itemText(c)
 	item := memory.Item{
 		Partition:  episode.Partition,
 		Kind:       c.Kind,
 		Text:       text,
-		TextKey:    memory.NormalText(text),
 		Subject:    subject,
 		Predicate:  c.Predicate,
 		Value:      memory.CleanText(c.Value),

@@ -273,10 +273,8 @@ func (k *curation) editFact(c *claim) (string, error) {
 	l.edited = &k.item.Item
 	l.hear([]*claim{c})
 	if c.item.ValueID == k.item.ValueID {
-		for i := range k.item.Evidence {
-			if e := &k.item.Evidence[i]; e.Full {
-				l.tell(storedStatement(e, c.item.ValueID), e.Evidence, c.item)
-			}
+		for _, w := range testimonies(k.item.Evidence) {
+			l.tell(w.statement(c.item.ValueID), w.testimony, c.item)
 		}
 	}
 	taken := map[string]ActionTaken{}
@@ -293,10 +291,8 @@ func (k *curation) editOpen(c *claim) (string, error) {
 	k.w.addDecision(k.decision)
 	v := reconcile.AddOpen(reconcile.Told{Item: c.item}, k.w.now)
 	rec := k.w.createOpen(k.tx, c, memory.State{Status: v.Status, Valid: v.Valid, Reason: v.Reason})
-	for _, e := range k.item.Evidence {
-		e.ItemID, e.N = rec.ID, len(rec.Evidence)+1
-		k.w.addEvidence(e.Evidence, k.decision.ID)
-		rec.Evidence = append(rec.Evidence, e)
+	for _, w := range testimonies(k.item.Evidence) {
+		k.w.attachOpen(&rec, w, k.decision.ID)
 	}
 	return rec.ID, nil
 }
@@ -327,11 +323,34 @@ func (k *curation) settle() {
 	newLine(k.w, k.tx, k.line, k.decision.ID).reconcile(map[string]ActionTaken{})
 }
 
-// claim is the owner's word for the new version.
+// keepsSource reports that a new wording names whose word it is, as the old one
+// does: then the owner answers for the wording and not for what it says.
+func (k *curation) keepsSource(item memory.Item) bool {
+	old, _ := extract.SplitAttribution(k.item.Text)
+	now, _ := extract.SplitAttribution(item.Text)
+	return k.item.Authority < memory.Authorized && old != "" && old == now
+}
+
+// claim is the owner's word for the new version. One that keeps its source
+// needs the words of that source as well.
 func (k *curation) claim(item memory.Item) *claim {
+	c := k.ownWord(item)
+	if item.Authority == memory.Authorized {
+		return c
+	}
+	for _, w := range testimonies(k.item.Evidence) {
+		if w.authority() == item.Authority && w.first.Polarity == item.Polarity {
+			c.parts = w.testimony
+			break
+		}
+	}
+	return c
+}
+
+func (k *curation) ownWord(item memory.Item) *claim {
 	return &claim{item: item, episode: k.episode, decision: k.decision.ID, operation: "edit", evidence: memory.Evidence{
 		Partition: item.Partition, EpisodeID: k.episode.ID, Quote: k.episode.Content, End: len(k.episode.Content),
-		Full: true, Polarity: item.Polarity, Authority: item.Authority, Stated: item.Stated, Salt: newSalt(),
+		Full: true, Polarity: item.Polarity, Authority: memory.RoleUser.Authority(), Stated: item.Stated, Salt: newSalt(),
 	}}
 }
 
@@ -339,8 +358,10 @@ func (k *curation) claim(item memory.Item) *claim {
 func (k *curation) reworded(req EditRequest, found extract.Output) (memory.Item, error) {
 	item := k.item.Item
 	item.Text = memory.CleanText(req.Text)
-	item.TextKey = memory.NormalText(item.Text)
-	item.Authority = memory.RoleUser.Authority()
+	if !k.keepsSource(item) {
+		item.Authority = memory.RoleUser.Authority()
+	}
+	item.TextKey = textKey(item)
 	item.Metadata = inherit(item.Metadata, req.Metadata)
 	if err := k.revalue(&item, req, found); err != nil {
 		return memory.Item{}, err

@@ -79,16 +79,16 @@ type line struct {
 	trigger  string       // the decision that brought about what no claim founds
 	edited   *memory.Item // the version that its owner gives another wording
 	told     []memory.Statement
-	witness  map[string]memory.Evidence // by statement: the evidence to attach
-	teller   map[string]memory.Item     // by statement: the item that tells it
-	newIDs   []string                   // of the plan's new versions
-	newBy    []string                   // their decisions
-	nextN    map[string]int             // by item: the next number of evidence
+	witness  map[string]testimony   // by statement: the evidence to attach
+	teller   map[string]memory.Item // by statement: the item that tells it
+	newIDs   []string               // of the plan's new versions
+	newBy    []string               // their decisions
+	nextN    map[string]int         // by item: the next number of evidence
 }
 
 func newLine(w *batch, tx storage.Tx, stored []storage.ItemRecord, trigger string) *line {
 	l := &line{batch: w, tx: tx, trigger: trigger, stored: map[string]*storage.ItemRecord{},
-		witness: map[string]memory.Evidence{}, teller: map[string]memory.Item{}, nextN: map[string]int{}}
+		witness: map[string]testimony{}, teller: map[string]memory.Item{}, nextN: map[string]int{}}
 	seals := map[string]time.Time{}
 	for i := range stored {
 		r := &stored[i]
@@ -117,27 +117,26 @@ func sealOf(r *storage.ItemRecord) (end time.Time, ok bool) {
 func (l *line) hear(claims []*claim) {
 	l.claims = claims
 	for _, c := range claims {
-		l.tell(c.statement(), c.evidence, c.item)
+		l.tell(c.statement(), c.testimony(), c.item)
 	}
 }
 
 // tell adds a statement, the evidence for it and the item that would tell it;
 // the first teller of a statement stays.
-func (l *line) tell(s memory.Statement, e memory.Evidence, item memory.Item) {
+func (l *line) tell(s memory.Statement, w testimony, item memory.Item) {
 	l.told = append(l.told, s)
 	if _, known := l.witness[s.ID]; !known {
-		l.witness[s.ID], l.teller[s.ID] = e, item
+		l.witness[s.ID], l.teller[s.ID] = w, item
 	}
 }
 
 func (l *line) addStored(r *storage.ItemRecord) {
 	l.stored[r.ID] = r
-	for i := range r.Evidence {
-		e := &r.Evidence[i]
+	for _, e := range r.Evidence {
 		l.nextN[r.ID] = max(l.nextN[r.ID], e.N)
-		if e.Full {
-			l.tell(storedStatement(e, r.ValueID), e.Evidence, r.Item)
-		}
+	}
+	for _, w := range testimonies(r.Evidence) {
+		l.tell(w.statement(r.ValueID), w.testimony, r.Item)
 	}
 	l.versions = append(l.versions, version(r))
 }
@@ -145,10 +144,8 @@ func (l *line) addStored(r *storage.ItemRecord) {
 // version is how an item stands in the contest of its line.
 func version(r *storage.ItemRecord) reconcile.Version {
 	v := reconcile.Version{Item: r.Item, State: r.Present()}
-	for i := range r.Evidence {
-		if e := &r.Evidence[i]; e.Full {
-			v.Statements = append(v.Statements, statementID(&e.Evidence, r.ValueID))
-		}
+	for _, w := range testimonies(r.Evidence) {
+		v.Statements = append(v.Statements, w.id(r.ValueID))
 	}
 	for _, c := range r.Conflicts {
 		other := c.OtherID
@@ -307,15 +304,16 @@ func inherit(older, newer memory.Metadata) memory.Metadata {
 
 // attach adds a statement's evidence to an item.
 func (l *line) attach(wit reconcile.Witness) {
-	e := l.witness[wit.Statement]
-	e.ItemID = l.id(wit.Target)
-	l.nextN[e.ItemID]++
-	e.N = l.nextN[e.ItemID]
+	id := l.id(wit.Target)
+	w := l.witness[wit.Statement].numbered(id, l.nextN[id])
+	l.nextN[id] += len(w)
 	decision := l.decisionOf(wit.Target)
 	for _, c := range l.claims {
 		if s := c.statement(); s.ID == wit.Statement {
 			decision = c.decision
 		}
 	}
-	l.addEvidence(e, decision)
+	for _, e := range w {
+		l.addEvidence(e, decision)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/meminfra/memory-layer/meminfra/extract"
 	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/storage"
@@ -121,7 +122,7 @@ func (c Curator) checkDerive(req *DeriveRequest) error {
 // derived puts the item, its state and its evidence into the batch.
 func (w *batch) derived(tx storage.Tx, req DeriveRequest, sources []storage.ItemRecord) (memory.Item, error) {
 	item := memory.Item{
-		Partition: w.partition, ID: w.newID(), Kind: req.Kind, Text: req.Text, TextKey: memory.NormalText(req.Text),
+		Partition: w.partition, ID: w.newID(), Kind: req.Kind, Text: req.Text,
 		Subject: memory.UserSubject, Polarity: memory.Positive, Authority: memory.Authorized,
 		Scope: memory.Scope{UserID: req.UserID, Visibility: memory.VisibilityPrivate}, DerivedFrom: req.From,
 		Stated: memory.Validity{From: w.now}, Metadata: req.Metadata, RecordedAt: w.now, Decision: w.newID(),
@@ -134,31 +135,63 @@ func (w *batch) derived(tx storage.Tx, req DeriveRequest, sources []storage.Item
 		}
 		item.Authority = min(item.Authority, sources[i].Authority)
 	}
+	item.Text = extract.Attributed(namedIn(itemsOf(sources), item.Authority), item.Text)
+	item.TextKey = textKey(item)
 	w.addDecision(memory.Decision{ID: item.Decision, Operation: "derive", Action: memory.ActionAdd, ItemID: item.ID,
 		Reason: "derived", Inputs: req.From})
 	w.items = append(w.items, item)
 	w.addState(memory.State{ItemID: item.ID, Status: memory.StatusActive, Valid: item.Stated, Reason: "derived", Decision: item.Decision})
-	for _, e := range unitedEvidence(sources) {
-		e.ItemID, e.Full = item.ID, false
-		e.N = len(w.evidence) + 1
+	for _, e := range unitedEvidence(sources).numbered(item.ID, 0) {
 		w.addEvidence(e, item.Decision)
 	}
 	return item, nil
 }
 
-// unitedEvidence lists the sources' witnesses, each once.
-func unitedEvidence(sources []storage.ItemRecord) []memory.Evidence {
-	var list []memory.Evidence
+// unitedEvidence lists the words that the sources rest on, each once, as parts
+// of one witness: all of them are needed.
+func unitedEvidence(sources []storage.ItemRecord) testimony {
+	var list testimony
 	seen := map[string]bool{}
 	for i := range sources {
-		for _, e := range sources[i].Evidence {
-			if id := statementID(&e.Evidence, ""); !seen[id] {
-				seen[id] = true
-				list = append(list, e.Evidence)
+		for _, e := range neededOf(&sources[i]) {
+			if id := statementID(&e, ""); !seen[id] {
+				seen[id], e.Full = true, false
+				list = append(list, e)
 			}
 		}
 	}
 	return list
+}
+
+// neededOf lists the words that an item rests on. Weaker echoes are none of them.
+func neededOf(r *storage.ItemRecord) []memory.Evidence {
+	var list []memory.Evidence
+	for _, w := range testimonies(r.Evidence) {
+		if w.authority() >= r.Authority && w.first.Polarity == r.Polarity {
+			list = append(list, w.testimony...)
+		}
+	}
+	return list
+}
+
+// namedIn lists whom those items name that have the given authority; none if it
+// is the user's.
+func namedIn(items []memory.Item, authority memory.Authority) []string {
+	var list []string
+	for i := range items {
+		if naming, _ := extract.SplitAttribution(items[i].Text); items[i].Authority == authority && authority < memory.Authorized {
+			list = append(list, extract.Voices(naming)...)
+		}
+	}
+	return list
+}
+
+func itemsOf(list []storage.ItemRecord) []memory.Item {
+	items := make([]memory.Item, len(list))
+	for i := range list {
+		items[i] = list[i].Item
+	}
+	return items
 }
 
 // unitedOrigins gives the item every origin of its sources: whoever may not

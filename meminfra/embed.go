@@ -30,7 +30,7 @@ func (a *addition) embed(ctx context.Context, out extract.Output) proposal {
 		texts = append(texts, a.target[i].Content)
 	}
 	for i := range out.Candidates {
-		texts = append(texts, itemText(&out.Candidates[i]))
+		texts = append(texts, a.itemText(&out.Candidates[i]))
 	}
 	vectors, err := a.embedder.Embed(ctx, texts)
 	if err != nil || len(vectors) != len(texts) {
@@ -47,14 +47,6 @@ func (a *addition) embed(ctx context.Context, out extract.Output) proposal {
 		p.vectors[texts[len(a.target)+i]] = vectors[len(a.target)+i]
 	}
 	return p
-}
-
-// itemText is how a candidate reads as an item: by itself, else as quoted.
-func itemText(c *extract.Candidate) string {
-	if text := memory.CleanText(c.Text); !memory.IsBlank(text) {
-		return text
-	}
-	return c.Quote
 }
 
 // embedItems makes the vectors of new items whose text no candidate of their

@@ -186,13 +186,27 @@ func (e *erasing) goes(r *storage.ItemRecord) (bool, error) {
 	if len(r.DerivedFrom) > 0 {
 		return slices.ContainsFunc(r.DerivedFrom, func(id string) bool { return e.items[id] }), nil
 	}
-	if len(r.Evidence) > 0 && len(e.left(r)) == 0 {
+	if len(r.Evidence) > 0 && len(e.left(r)) == 0 || e.breaksWitness(r) {
 		return true, nil
 	}
 	if e.lostFounder(r) || e.wordsGo(r) || e.actGoes(r) {
 		return true, nil
 	}
 	return e.metadataGoes(r)
+}
+
+// breaksWitness: of parts that are all needed, some go and some stay. What is
+// left says less, perhaps with more authority, and is no witness.
+func (e *erasing) breaksWitness(r *storage.ItemRecord) bool {
+	return slices.ContainsFunc(testimonies(r.Evidence), func(w told) bool {
+		gone := 0
+		for i := range w.testimony {
+			if e.episodes[w.testimony[i].EpisodeID] {
+				gone++
+			}
+		}
+		return gone > 0 && gone < len(w.testimony)
+	})
 }
 
 // left is the evidence that stays, whatever its weight.
@@ -218,11 +232,11 @@ func (e *erasing) lostFounder(r *storage.ItemRecord) bool {
 // wordsGo: a second version of an old statement reads like the first one. If
 // that goes, the second must be able to show the words in what is left.
 func (e *erasing) wordsGo(r *storage.ItemRecord) bool {
-	text := memory.NormalText(r.Text)
+	text := textKey(r.Item)
 	shared := false
 	for id := range e.items {
 		g := e.records[id]
-		shared = shared || g != nil && (g.Root == r.Root || g.FactKey != "" && g.FactKey == r.FactKey) && memory.NormalText(g.Text) == text
+		shared = shared || g != nil && (g.Root == r.Root || g.FactKey != "" && g.FactKey == r.FactKey) && textKey(g.Item) == text
 	}
 	return shared && !slices.ContainsFunc(e.left(r), func(w storage.EvidenceRecord) bool {
 		return strings.Contains(memory.NormalText(w.Quote), text)

@@ -45,7 +45,7 @@ func (a *addition) lookAround(ctx context.Context, p *proposal) {
 		if _, controlled := a.registry.Lookup(c.Predicate); controlled {
 			continue
 		}
-		text := itemText(c)
+		text := a.itemText(c)
 		if v := p.vectors[text]; llm.HasDirection(v) && p.near[text] == nil {
 			p.near[text] = a.retriever.Nearest(ctx, a.partition.ID(), v, nearby, least)
 		}
@@ -161,7 +161,7 @@ func (q *question) show(r *storage.ItemRecord) int {
 func (a *addition) nearRecords(ctx context.Context, p *proposal) (map[string]*storage.ItemRecord, error) {
 	var ids []string
 	for i := range p.Candidates {
-		for _, n := range p.near[itemText(&p.Candidates[i])] {
+		for _, n := range p.near[a.itemText(&p.Candidates[i])] {
 			ids = append(ids, n.ID)
 		}
 	}

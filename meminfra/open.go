@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/meminfra/memory-layer/meminfra/extract"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/reconcile"
 	"github.com/meminfra/memory-layer/meminfra/reconcile/manager"
@@ -80,7 +81,7 @@ func (o *openWorld) readNear(ids []string) error {
 
 func (o *openWorld) know(r *storage.ItemRecord) {
 	o.records[r.ID] = r
-	key := memory.NormalText(r.Text)
+	key := textKey(r.Item)
 	o.same[key] = append(o.same[key], r.ID)
 }
 
@@ -96,6 +97,9 @@ func (o *openWorld) decide(c *claim) (ActionTaken, error) {
 			v.Reason = reconcile.ReasonEcho
 		}
 		return o.witness(c, v, known, []string{known.ID}), nil
+	}
+	if weaker := o.weaker(c); weaker != nil {
+		return o.endorse(c, weaker)
 	}
 	told := reconcile.Told{Item: c.item, Statement: c.statement()}
 	if o.found.managed == nil {
@@ -118,32 +122,65 @@ func (o *openWorld) decide(c *claim) (ActionTaken, error) {
 	return o.create(c, v, target, inputs)
 }
 
-// known finds the item that says what the claim says, nil for none.
+// known finds the item that says what the claim says with at least its
+// authority, nil for none.
 func (o *openWorld) known(c *claim) *storage.ItemRecord {
-	for _, id := range o.same[c.item.TextKey] {
-		if r := o.records[id]; saysSame(c, r, 0) {
-			return r
-		}
-	}
-	for _, n := range o.found.near[c.item.Text] {
-		if r := o.records[n.ID]; r != nil && saysSame(c, r, n.Cosine) {
+	return o.saying(c, func(a memory.Authority) bool { return a >= c.item.Authority })
+}
+
+// weaker finds the item that says what the claim says with less authority, the
+// strongest first, nil for none.
+func (o *openWorld) weaker(c *claim) *storage.ItemRecord {
+	for a := c.item.Authority - 1; a >= memory.Unendorsed; a-- {
+		if r := o.saying(c, func(b memory.Authority) bool { return a == b }); r != nil {
 			return r
 		}
 	}
 	return nil
 }
 
+// saying finds the item of a fitting authority that says what the claim says.
+func (o *openWorld) saying(c *claim, fits func(memory.Authority) bool) *storage.ItemRecord {
+	for _, id := range o.same[c.item.TextKey] {
+		if r := o.records[id]; fits(r.Authority) && saysSame(c, r, 0) {
+			return r
+		}
+	}
+	for _, n := range o.found.near[c.item.Text] {
+		if r := o.records[n.ID]; r != nil && fits(r.Authority) && saysSame(c, r, n.Cosine) {
+			return r
+		}
+	}
+	return nil
+}
+
+// endorse makes the claim a new version of what a weaker witness said, which is
+// kept as an echo. Source: papers.md section 5, T3.
+func (o *openWorld) endorse(c *claim, weaker *storage.ItemRecord) (ActionTaken, error) {
+	added := reconcile.AddOpen(reconcile.Told{Item: c.item, Statement: c.statement()}, o.now)
+	added.Action, added.Reason, added.InLine = memory.ActionSupersede, reconcile.ReasonStronger, true
+	added.Closed = &memory.State{Status: memory.StatusSuperseded, Valid: weaker.Present().Valid.Emptied(), Reason: reconcile.ReasonStronger}
+	taken, err := o.create(c, added, weaker, []string{weaker.ID})
+	if err != nil {
+		return taken, err
+	}
+	for _, w := range testimonies(weaker.Evidence) {
+		o.attachOpen(o.records[taken.ItemID], w, c.decision)
+	}
+	return taken, nil
+}
+
 // saysSame reports an item that is believed and says what the claim says.
 func saysSame(c *claim, r *storage.ItemRecord, cosine float64) bool {
 	if r.Present().Status != memory.StatusActive || r.Polarity != c.item.Polarity || r.Subject != c.item.Subject ||
-		r.Predicate != c.item.Predicate || r.ValueID != c.item.ValueID || r.Authority < c.item.Authority {
+		r.Predicate != c.item.Predicate || r.ValueID != c.item.ValueID {
 		return false
 	}
 	isEvent := r.Kind == memory.KindEvent || r.Kind == memory.KindExperience
 	if isEvent && !r.Stated.Equal(c.item.Stated) {
 		return false
 	}
-	return reconcile.OpenSame(r.Text, c.item.Text) || cosine > sameCosine && reconcile.SameFigures(r.Text, c.item.Text)
+	return textKey(r.Item) == c.item.TextKey || cosine > sameCosine && reconcile.SameFigures(bareText(r.Item), bareText(c.item))
 }
 
 // near returns the claim's neighbours as they are now, and their ids.
@@ -152,8 +189,8 @@ func (o *openWorld) near(c *claim) (near []reconcile.Neighbour, ids []string) {
 	for i := range near {
 		r := o.records[near[i].Item.ID]
 		near[i].Item, near[i].State, near[i].Used = r.Item, r.Present(), o.used[r.ID]
-		if len(r.Evidence) > 0 {
-			near[i].Founder = storedStatement(&r.Evidence[0], r.ValueID)
+		if told := testimonies(r.Evidence); len(told) > 0 {
+			near[i].Founder = told[0].statement(r.ValueID)
 		}
 		ids = append(ids, r.ID)
 	}
@@ -189,18 +226,8 @@ func both(a, b string) string {
 // witness makes the claim one more witness of an item that says the same.
 func (o *openWorld) witness(c *claim, v reconcile.Verdict, known *storage.ItemRecord, inputs []string) ActionTaken {
 	out := o.report(c, v, &known.Item, "", inputs)
-	if !witnessed(known, &c.evidence) {
-		o.attach(known, c.evidence, c)
-	}
+	o.attachOpen(known, c.told(), c.decision)
 	return out
-}
-
-// attach adds evidence to an item.
-func (o *openWorld) attach(r *storage.ItemRecord, e memory.Evidence, c *claim) {
-	e.ItemID, e.N = r.ID, len(r.Evidence)+1
-	o.addEvidence(e, c.decision)
-	r.Evidence = append(r.Evidence, storage.EvidenceRecord{Evidence: e, ConversationID: c.episode.ConversationID,
-		SentAt: c.episode.SentAt, EpisodeSeq: c.episode.Seq})
 }
 
 // create makes the claim an item of its own, as the verdict says, and gives the
@@ -279,47 +306,44 @@ func (o *openWorld) fit(c *claim, v *reconcile.Verdict, target *storage.ItemReco
 // authority of the weaker part, and no value of its own.
 func mergeInto(c *claim, text string, target *storage.ItemRecord) {
 	item := &c.item
-	item.Text, item.TextKey = text, memory.NormalText(text)
 	item.Value, item.ValueID, item.Vague = "", "", memory.Vague{}
-	item.Authority = min(item.Authority, target.Authority)
 	item.Confidence = min(item.Confidence, target.Confidence)
 	item.Importance = max(item.Importance, target.Importance)
 	item.Origins = memory.SortOrigins(append(slices.Clone(item.Origins), target.Origins...))
 	if item.ExpiresAt.IsZero() || !target.ExpiresAt.IsZero() && target.ExpiresAt.Before(item.ExpiresAt) {
 		item.ExpiresAt = target.ExpiresAt
 	}
-	c.evidence.Full = reconcile.States(c.evidence.Quote, text)
+	weak := []memory.Item{c.item, target.Item}
+	if len(c.parts) > 0 || !reconcile.States(c.evidence.Quote, text) {
+		c.parts = append(c.parts, neededOf(target)...)
+		item.Authority = min(item.Authority, target.Authority)
+	}
+	item.Text = extract.Attributed(namedIn(weak, item.Authority), text)
+	item.TextKey = textKey(*item)
 }
 
-// bringAlong gives a merged item the target's witnesses.
+// bringAlong gives a merged item those of the target's witnesses that state all
+// of it; what else is needed of them is part of the claim's own.
 func (o *openWorld) bringAlong(r, target *storage.ItemRecord, c *claim) {
-	for _, e := range target.Evidence {
-		if witnessed(r, &e.Evidence) {
-			continue
+	for _, w := range testimonies(target.Evidence) {
+		if w.first.Full && reconcile.States(w.first.Quote, bareText(r.Item)) {
+			o.attachOpen(r, w, c.decision)
 		}
-		e.ItemID, e.N, e.Full = r.ID, len(r.Evidence)+1, e.Full && reconcile.States(e.Quote, r.Text)
-		o.addEvidence(e.Evidence, c.decision)
-		r.Evidence = append(r.Evidence, e)
 	}
 }
 
 // close gives an item its next state because of the claim's item.
 func (o *openWorld) close(r *storage.ItemRecord, s memory.State, c *claim) {
-	s.Cause, s.Reason, s.Decision = c.item.ID, reconcile.ReasonNewerValue, c.decision
-	if s.Status == memory.StatusEnded {
+	s.Cause, s.Decision = c.item.ID, c.decision
+	switch {
+	case s.Reason != "":
+	case s.Status == memory.StatusEnded:
 		s.Reason = reconcile.ReasonNegated
+	default:
+		s.Reason = reconcile.ReasonNewerValue
 	}
 	r.States = append(r.States, o.nextState(r.Present(), s))
 	o.used[r.ID] = true
-}
-
-func witnessed(r *storage.ItemRecord, e *memory.Evidence) bool {
-	for _, old := range r.Evidence {
-		if old.EpisodeID == e.EpisodeID && old.Start == e.Start && old.End == e.End && old.Polarity == e.Polarity {
-			return true
-		}
-	}
-	return false
 }
 
 // createOpen makes the item of a new open-world claim with its first state and
@@ -334,12 +358,10 @@ func (w *batch) createOpen(tx storage.Tx, c *claim, state memory.State) storage.
 	w.items = append(w.items, item)
 	state.ItemID, state.Decision = item.ID, c.decision
 	state = w.addState(state)
-	e := c.evidence
-	e.ItemID, e.N = item.ID, 1
-	w.addEvidence(e, c.decision)
 	if !w.embed(memory.OwnerItem, item.ID, w.found.vectors[item.Text]) {
 		w.unembedded = append(w.unembedded, item)
 	}
-	return storage.ItemRecord{Item: item, States: []memory.State{state}, Evidence: []storage.EvidenceRecord{{Evidence: e,
-		ConversationID: c.episode.ConversationID, SentAt: c.episode.SentAt, EpisodeSeq: c.episode.Seq}}}
+	r := storage.ItemRecord{Item: item, States: []memory.State{state}}
+	w.attachOpen(&r, c.told(), c.decision)
+	return r
 }

@@ -1,10 +1,12 @@
 package meminfra
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/meminfra/memory-layer/meminfra/extract"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/reconcile"
 	"github.com/meminfra/memory-layer/meminfra/storage"
@@ -70,7 +72,8 @@ func (e *erasing) resettleLine(key, decision string, said map[string]*memory.Epi
 			continue
 		}
 		for _, w := range e.witnesses(r) {
-			l.tell(storedStatement(&w, r.ValueID), w.Evidence, retell(r, &w, said[w.EpisodeID]))
+			heard := told{testimony{w.Evidence}, &w}
+			l.tell(heard.statement(r.ValueID), heard.testimony, retell(r, &w, said[w.EpisodeID]))
 		}
 	}
 	told, sealed := reconcile.Seal(before, l.versions, l.told)
@@ -85,8 +88,12 @@ func (e *erasing) resettleLine(key, decision string, said map[string]*memory.Epi
 // the erased one alone had said.
 func retell(r *storage.ItemRecord, w *storage.EvidenceRecord, said *memory.Episode) memory.Item {
 	item := r.Item
-	item.Text, item.TextKey = w.Quote, memory.NormalText(w.Quote)
+	item.Text = w.Quote
+	if voice := extract.Voice(said.Role, said.Source); voice != "" {
+		item.Text = extract.Attributed([]string{voice}, w.Quote)
+	}
 	item.Authority, item.Stated = w.Authority, w.Stated
+	item.TextKey = textKey(item)
 	item.Metadata, item.ExpiresAt, item.Scope.AgentID = said.Metadata, said.ExpiresAt, said.AgentID
 	if !strings.Contains(w.Quote, item.Vague.Words) {
 		item.Vague = memory.Vague{}
@@ -102,6 +109,7 @@ func retell(r *storage.ItemRecord, w *storage.EvidenceRecord, said *memory.Episo
 // standing that the old one had.
 func (e *erasing) retellOpen(r *storage.ItemRecord, decision string, said map[string]*memory.Episode) {
 	left := e.witnesses(r)
+	slices.SortStableFunc(left, func(a, b storage.EvidenceRecord) int { return cmp.Compare(b.Authority, a.Authority) })
 	item := retell(r, &left[0], said[left[0].EpisodeID])
 	item.ID, item.Decision = e.newID(), decision
 	item.Root, item.Supersedes = item.ID, ""

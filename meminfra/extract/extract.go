@@ -74,6 +74,17 @@ type Candidate struct {
 	EpisodeID  string
 	Quote      string // verbatim, from that episode
 	Start      int    // byte offset of Quote in the content; -1 if not known
+	// Needs are the other words without which the quote does not say it: the
+	// user's "the one that ends in 41" and the tool's whole number. None for a
+	// quote that says all of it. The weakest of them gives the authority.
+	Needs []Part
+}
+
+// Part is a needed quote of a target or context message.
+type Part struct {
+	EpisodeID string
+	Quote     string
+	Start     int // byte offset of Quote in the content; -1 if not known
 }
 
 // Rejection is a candidate that was not stored, and why. It holds no text: the

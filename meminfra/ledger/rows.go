@@ -145,7 +145,7 @@ func Close(s memory.State, at time.Time) memory.Object {
 func Evidence(e memory.Evidence) memory.Object {
 	r := newRow(e.Salt, KindEvidence)
 	r.text(e.ItemID, e.EpisodeID, e.Quote, e.Authority.String())
-	r.int(int64(e.N), int64(e.Start), int64(e.End), int64(e.Polarity))
+	r.int(int64(e.N), int64(e.Lead), int64(e.Start), int64(e.End), int64(e.Polarity))
 	r.bool(e.Full)
 	r.time(e.Stated.From, e.Stated.To)
 	return r.object(KindEvidence, numbered(e.ItemID, e.N))

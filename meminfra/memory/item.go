@@ -182,6 +182,7 @@ type Evidence struct {
 	Start     int // half-open byte offsets into the stored content
 	End       int
 	Full      bool // a full witness: states the whole proposition by itself
+	Lead      int  // of a needed part: N of the first part of its witness; 0 for a full one
 	Polarity  Polarity
 	Authority Authority // of the quoted message's role
 	Stated    Validity  // the interval this witness states

@@ -105,6 +105,7 @@ CREATE TABLE evidence (
     start_byte   integer NOT NULL,
     end_byte     integer NOT NULL,
     full_witness boolean NOT NULL,
+    lead         INTEGER NOT NULL DEFAULT 0, -- of a needed part: n of the first part
     polarity     integer NOT NULL CHECK (polarity IN (-1, 1)),
     authority    text COLLATE "C" NOT NULL CHECK (authority IN ('authorized', 'attested', 'unendorsed')),
     stated_from  bigint,
@@ -114,7 +115,7 @@ CREATE TABLE evidence (
     FOREIGN KEY (partition, item) REFERENCES item (partition, item),
     FOREIGN KEY (partition, episode) REFERENCES episode (partition, episode)
 );
-CREATE UNIQUE INDEX evidence_once ON evidence (partition, item, episode, start_byte, end_byte, polarity);
+CREATE UNIQUE INDEX evidence_once ON evidence (partition, item, lead, episode, start_byte, end_byte, polarity);
 CREATE INDEX evidence_episode ON evidence (partition, episode);
 CREATE INDEX evidence_change ON evidence (partition, change);
 

@@ -127,7 +127,7 @@ func checkWords(p *proposal) string {
 }
 
 // settleKind takes the kind from the vocabulary where it has one. What a tool or
-// a document says is never anybody's preference, and names its source.
+// a document says is never anybody's preference.
 func (r *reading) settleKind(c *extract.Candidate, s *segment) {
 	if _, known := r.reg.Lookup(c.Predicate); known {
 		c.Kind = ""
@@ -136,7 +136,6 @@ func (r *reading) settleKind(c *extract.Candidate, s *segment) {
 		if c.Kind != memory.KindEvent && c.Kind != memory.KindExperience {
 			c.Kind = memory.KindFact
 		}
-		c.Text = extract.Attributed(s.message, c.Text)
 	}
 }
 
