@@ -37,6 +37,10 @@ func checkLedger(t *testing.T, store storage.Store, user string) {
 	for row := range rows {
 		t.Errorf("ledger of %s: no entry names %s", user, row)
 	}
+	res, err := newLayer(t, store).Ledger().Verify(t.Context(), meminfra.VerifyRequest{UserID: user})
+	if err != nil || res.Err() != nil {
+		t.Errorf("ledger of %s: verify: %v, %v", user, err, res.Err())
+	}
 	heads, err := store.Heads(t.Context(), userPartition(user))
 	if err != nil {
 		t.Fatal(err)

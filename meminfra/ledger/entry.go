@@ -8,7 +8,6 @@
 package ledger
 
 import (
-	"encoding/hex"
 	"time"
 
 	"github.com/meminfra/memory-layer/meminfra/memory"
@@ -69,28 +68,10 @@ func canonical(e memory.Entry) []byte {
 	b = append(b, `,"key_id":`...)
 	b = memory.AppendString(b, e.KeyID)
 	b = append(b, `,"objects":`...)
-	b = AppendObjects(b, e.Objects)
+	b = memory.AppendObjects(b, e.Objects)
 	b = append(b, `,"operation":`...)
 	b = memory.AppendString(b, e.Operation)
 	b = append(b, `,"seq":`...)
 	b = memory.AppendInt(b, e.Seq)
 	return append(b, '}')
-}
-
-// AppendObjects writes objects as canonical JSON: the form that is hashed.
-func AppendObjects(b []byte, list []memory.Object) []byte {
-	b = append(b, '[')
-	for i, o := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, `{"digest":"`...)
-		b = hex.AppendEncode(b, o.Digest)
-		b = append(b, `","id":`...)
-		b = memory.AppendString(b, o.ID)
-		b = append(b, `,"kind":`...)
-		b = memory.AppendString(b, o.Kind)
-		b = append(b, '}')
-	}
-	return append(b, ']')
 }

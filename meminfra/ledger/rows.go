@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/storage"
 )
 
 // The kinds of objects an entry names.
@@ -121,11 +122,12 @@ func Item(i memory.Item) memory.Object {
 	return r.object(KindItem, i.ID)
 }
 
-// State covers every column of a state but its change number and system_to,
-// which is set later and covered by Close.
+// State covers every column of a state but its change number, the hash of its
+// fact key, which is its item's, and system_to, which is set later and covered
+// by Close.
 func State(s memory.State) memory.Object {
 	r := newRow(s.Salt, KindState)
-	r.text(s.ItemID, s.FactKey, string(s.Status), s.Cause, s.Reason, s.Decision)
+	r.text(s.ItemID, string(s.Status), s.Cause, s.Reason, s.Decision)
 	r.int(int64(s.N))
 	r.time(s.Valid.From, s.Valid.To, s.SystemFrom)
 	r.bool(s.HoldsSlot)
@@ -178,6 +180,15 @@ func Grant(g memory.Grant) memory.Object {
 	r.bool(g.Revoked)
 	r.time(g.At)
 	return r.object(KindGrant, g.ID)
+}
+
+// Feedback covers every column of feedback but its change number.
+func Feedback(f storage.Feedback) memory.Object {
+	r := newRow(f.Salt, KindFeedback)
+	r.text(f.ID, f.TraceID, f.Key)
+	r.float(f.Reward)
+	r.time(f.At)
+	return r.object(KindFeedback, f.ID)
 }
 
 func numbered(id string, n int) string { return id + "/" + strconv.Itoa(n) }

@@ -91,6 +91,12 @@ type Reader interface {
 	// the heads of the partitions that exist, and the grants that say whom the
 	// user may read.
 	Opening(ctx context.Context, p OpeningParams) (Opening, error)
+	// Partitions returns the rows of a tenant's partitions, by id. A partition
+	// whose names were erased is under no tenant and comes with every one.
+	Partitions(ctx context.Context, tenant string) ([]PartitionRow, error)
+	// Snapshot runs fn on one consistent reading of a partition, which ends
+	// with it. Writers go on meanwhile.
+	Snapshot(ctx context.Context, partition string, fn func(Snapshot) error) error
 	// Changes returns every index row of the partition that was written after
 	// the change number since, or got a new state, new evidence or an embedding of
 	// the given model after it, with the head they were read at, as one snapshot. since 0

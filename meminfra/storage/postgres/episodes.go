@@ -156,14 +156,18 @@ WHERE e.partition = $1 AND (x.episode IS NULL OR ` + open + `)`
 
 // Extractions implements storage.Tx.
 func (t *tx) Extractions(ctx context.Context, extractor string, episodeIDs []string) ([]memory.Extraction, error) {
-	const sql = `
-SELECT partition, episode, extractor, status, attempts, unread, lease_until, error, updated_at`
-	rows, err := read(ctx, t, "extractions", sql+lookup("extraction", "x", "extractor = $3 AND t.episode", byID), func(row pgx.CollectableRow) (x memory.Extraction, err error) {
-		err = row.Scan(&x.Partition, &x.EpisodeID, &x.Extractor, (*string)(&x.Status), &x.Attempts, &x.Unread,
-			when{&x.LeaseUntil}, &x.Error, when{&x.UpdatedAt})
-		return x, err
-	}, t.head.Partition, distinct(episodeIDs), extractor)
+	rows, err := read(ctx, t, "extractions", selectExtraction+lookup("extraction", "x", "extractor = $3 AND t.episode", byID),
+		scanExtraction, t.head.Partition, distinct(episodeIDs), extractor)
 	return asked(episodeIDs, rows, func(x *memory.Extraction) string { return x.EpisodeID }), err
+}
+
+const selectExtraction = `
+SELECT partition, episode, extractor, status, attempts, unread, lease_until, error, updated_at`
+
+func scanExtraction(row pgx.CollectableRow) (x memory.Extraction, err error) {
+	err = row.Scan(&x.Partition, &x.EpisodeID, &x.Extractor, (*string)(&x.Status), &x.Attempts, &x.Unread,
+		when{&x.LeaseUntil}, &x.Error, when{&x.UpdatedAt})
+	return x, err
 }
 
 // PutExtractions implements storage.Tx.

@@ -144,10 +144,6 @@ func (s *Store) Line(ctx context.Context, partition, itemID string) ([]storage.I
 	return r.join(), nil
 }
 
-const selectDecision = `
-SELECT partition, decision, change, operation, action, item, superseded, episode, reason, inputs, guards,
-	extractor, model, prompt_hash, at, salt`
-
 // Decisions implements storage.Reader.
 func (s *Store) Decisions(ctx context.Context, partition string, ids []string) ([]memory.Decision, error) {
 	rows, err := query(ctx, s, "decisions", selectDecision+lookup("decision", "d", "decision", byID), scanDecision, partition, distinct(ids))
@@ -210,6 +206,10 @@ func (t *tx) InsertDecisions(ctx context.Context, list []memory.Decision) error 
 		}, err
 	})
 }
+
+const selectDecision = `
+SELECT partition, decision, change, operation, action, item, superseded, episode, reason, inputs, guards,
+	extractor, model, prompt_hash, at, salt`
 
 func scanDecision(row pgx.CollectableRow) (d memory.Decision, err error) {
 	err = row.Scan(&d.Partition, &d.ID, &d.Change, &d.Operation, (*string)(&d.Action), &d.ItemID, &d.SupersededID,

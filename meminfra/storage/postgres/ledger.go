@@ -2,8 +2,6 @@ package postgres
 
 import (
 	"context"
-	"encoding/hex"
-	"encoding/json"
 
 	"github.com/jackc/pgx/v5"
 
@@ -16,10 +14,10 @@ func (t *tx) AppendEntries(ctx context.Context, list []memory.Entry) error {
 	columns := []string{"partition", "seq", "operation", "objects", "at", "alg", "key_id", "prev", "hash"}
 	err := t.insert(ctx, "ledger", columns, len(list), func(i int) ([]any, error) {
 		e := &list[i]
-		objects, err := formatObjects(e.Objects)
 		return []any{
-			t.head.Partition, e.Seq, e.Operation, objects, memory.Micros(e.At), e.Alg, e.KeyID, notNull(e.Prev), notNull(e.Hash),
-		}, err
+			t.head.Partition, e.Seq, e.Operation, string(memory.AppendObjects(nil, e.Objects)), memory.Micros(e.At), e.Alg,
+			e.KeyID, notNull(e.Prev), notNull(e.Hash),
+		}, nil
 	})
 	if err == nil && len(list) > 0 {
 		last := list[len(list)-1]
@@ -32,11 +30,10 @@ const selectEntry = `SELECT partition, seq, operation, objects, at, alg, key_id,
 
 // Entries implements storage.Reader.
 func (s *Store) Entries(ctx context.Context, partition string, after int64, fn func(memory.Entry) error) error {
-	const sql = selectEntry + ` WHERE partition = $1 AND seq > $2 ORDER BY seq`
 	if s.closed.Load() {
 		return storage.ErrClosed
 	}
-	rows, err := s.pool.Query(ctx, sql, partition, after)
+	rows, err := s.pool.Query(ctx, selectEntry+` WHERE partition = $1 AND seq > $2 ORDER BY seq`, partition, after)
 	if err != nil {
 		return s.failure(ctx, "entries", err)
 	}
@@ -57,32 +54,7 @@ func scanEntry(row pgx.CollectableRow) (e memory.Entry, err error) {
 	var objects string
 	err = row.Scan(&e.Partition, &e.Seq, &e.Operation, &objects, when{&e.At}, &e.Alg, &e.KeyID, blob{&e.Prev}, blob{&e.Hash})
 	if err == nil {
-		e.Objects, err = parseObjects(objects)
+		e.Objects, err = memory.ParseObjects(objects)
 	}
 	return e, err
-}
-
-// formatObjects writes canonical JSON with digests in hexadecimal.
-func formatObjects(list []memory.Object) (string, error) {
-	out := make([]any, len(list))
-	for i, o := range list {
-		out[i] = map[string]any{"kind": o.Kind, "id": o.ID, "digest": hex.EncodeToString(o.Digest)}
-	}
-	return memory.CanonicalJSON(out)
-}
-
-func parseObjects(s string) ([]memory.Object, error) {
-	var raw []struct{ Kind, ID, Digest string }
-	if err := json.Unmarshal([]byte(s), &raw); err != nil {
-		return nil, err
-	}
-	var list []memory.Object
-	for _, o := range raw {
-		digest, err := hex.DecodeString(o.Digest)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, memory.Object{Kind: o.Kind, ID: o.ID, Digest: digest})
-	}
-	return list, nil
 }

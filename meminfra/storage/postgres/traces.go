@@ -165,3 +165,10 @@ func (t *tx) InsertFeedback(ctx context.Context, list []storage.Feedback) error 
 		return []any{t.head.Partition, f.ID, f.TraceID, f.Reward, f.Key, memory.Micros(f.At), t.head.Change, notNull(f.Salt)}, nil
 	})
 }
+
+const selectFeedback = `SELECT partition, feedback, trace, reward, key, at, change, salt`
+
+func scanFeedback(row pgx.CollectableRow) (f storage.Feedback, err error) {
+	err = row.Scan(&f.Partition, &f.ID, &f.TraceID, &f.Reward, &f.Key, when{&f.At}, &f.Change, blob{&f.Salt})
+	return f, err
+}

@@ -148,11 +148,13 @@ const extractionColumns = `partition, episode, extractor, status, attempts, unre
 func (t *tx) Extractions(ctx context.Context, extractor string, episodeIDs []string) ([]memory.Extraction, error) {
 	list, err := collect(ctx, t.c, `SELECT `+extractionColumns+` FROM extraction
 WHERE partition = ?1 AND extractor = ?2 AND episode IN (SELECT value FROM json_each(?3))`,
-		[]any{t.head.Partition, extractor, jsonList(episodeIDs)}, func(row scanner, x *memory.Extraction) error {
-			return row.Scan(&x.Partition, &x.EpisodeID, &x.Extractor, &x.Status, &x.Attempts, &x.Unread,
-				scanTime(&x.LeaseUntil), &x.Error, scanTime(&x.UpdatedAt))
-		})
+		[]any{t.head.Partition, extractor, jsonList(episodeIDs)}, scanExtraction)
 	return asked(episodeIDs, list, func(x *memory.Extraction) string { return x.EpisodeID }), err
+}
+
+func scanExtraction(row scanner, x *memory.Extraction) error {
+	return row.Scan(&x.Partition, &x.EpisodeID, &x.Extractor, &x.Status, &x.Attempts, &x.Unread, scanTime(&x.LeaseUntil),
+		&x.Error, scanTime(&x.UpdatedAt))
 }
 
 var putExtraction = insertInto("extraction", extractionColumns) + `

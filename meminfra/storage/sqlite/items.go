@@ -39,25 +39,11 @@ func readStates(ctx context.Context, c *conn, where string, args ...any) ([]stor
 	for i := range list {
 		at[list[i].ID] = &list[i]
 	}
-	err = c.each(ctx, `SELECT item, source FROM item_derivation `+where+` ORDER BY item, source`, args, func(row scanner) error {
-		var item, source string
-		err := row.Scan(&item, &source)
-		if m := at[item]; err == nil && m != nil {
-			m.DerivedFrom = append(m.DerivedFrom, source)
+	err = readSourcesAndOrigins(ctx, c, where+` ORDER BY `, args, func(id string) *memory.Item {
+		if m := at[id]; m != nil {
+			return &m.Item
 		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	err = c.each(ctx, `SELECT item, kind, name FROM item_origin `+where+` ORDER BY item, kind, name`, args, func(row scanner) error {
-		var item string
-		var o memory.Origin
-		err := row.Scan(&item, &o.Kind, &o.Name)
-		if m := at[item]; err == nil && m != nil {
-			m.Origins = append(m.Origins, o)
-		}
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -68,6 +54,31 @@ func readStates(ctx context.Context, c *conn, where string, args ...any) ([]stor
 		if m := at[s.ItemID]; err == nil && m != nil {
 			s.FactKey = m.FactKey
 			m.States = append(m.States, s)
+		}
+		return err
+	})
+}
+
+// readSourcesAndOrigins adds to items what they were derived from and came
+// through. where ends in ORDER BY.
+func readSourcesAndOrigins(ctx context.Context, c *conn, where string, args []any, at func(id string) *memory.Item) error {
+	err := c.each(ctx, `SELECT item, source FROM item_derivation `+where+`item, source`, args, func(row scanner) error {
+		var item, source string
+		err := row.Scan(&item, &source)
+		if m := at(item); err == nil && m != nil {
+			m.DerivedFrom = append(m.DerivedFrom, source)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return c.each(ctx, `SELECT item, kind, name FROM item_origin `+where+`item, kind, name`, args, func(row scanner) error {
+		var item string
+		var o memory.Origin
+		err := row.Scan(&item, &o.Kind, &o.Name)
+		if m := at(item); err == nil && m != nil {
+			m.Origins = append(m.Origins, o)
 		}
 		return err
 	})
@@ -101,7 +112,7 @@ func readRecords(ctx context.Context, c *conn, selector, partition, arg string) 
 WHERE partition = ?1 AND (item IN ` + selector + ` OR other IN ` + selector + `) ORDER BY +item, other`
 	err = c.each(ctx, conflicts, args, func(row scanner) error {
 		var x memory.Conflict
-		err := row.Scan(&x.Partition, &x.ItemID, &x.OtherID, &x.Reason, &x.Decision, scanTime(&x.At), &x.Change, &x.Salt)
+		err := scanConflict(row, &x)
 		for _, id := range []string{x.ItemID, x.OtherID} {
 			if r := at[id]; err == nil && r != nil {
 				r.Conflicts = append(r.Conflicts, x)
@@ -169,10 +180,15 @@ const decisionColumns = `partition, decision, change, operation, action, item, s
 // Decisions implements storage.Reader.
 func (s *Store) Decisions(ctx context.Context, partition string, ids []string) (list []memory.Decision, err error) {
 	err = s.view(ctx, func(c *conn) error {
-		list, err = collect(ctx, c, `SELECT `+decisionColumns+` FROM decision WHERE partition = ?1 AND decision IN `+byID,
-			[]any{partition, jsonList(ids)}, scanDecision)
+		list, err = readDecisions(ctx, c, partition, ids)
 		return err
 	})
+	return list, err
+}
+
+func readDecisions(ctx context.Context, c *conn, partition string, ids []string) ([]memory.Decision, error) {
+	list, err := collect(ctx, c, `SELECT `+decisionColumns+` FROM decision WHERE partition = ?1 AND decision IN `+byID,
+		[]any{partition, jsonList(ids)}, scanDecision)
 	return asked(ids, list, func(d *memory.Decision) string { return d.ID }), err
 }
 
@@ -302,6 +318,10 @@ func (t *tx) InsertEvidence(ctx context.Context, list []memory.Evidence) error {
 }
 
 const conflictColumns = `partition, item, other, reason, decision, at, change, salt`
+
+func scanConflict(row scanner, x *memory.Conflict) error {
+	return row.Scan(&x.Partition, &x.ItemID, &x.OtherID, &x.Reason, &x.Decision, scanTime(&x.At), &x.Change, &x.Salt)
+}
 
 var insertConflict = insertInto("conflict", conflictColumns)
 

@@ -14,10 +14,10 @@ var insertEntry = insertInto("ledger", entryColumns)
 // AppendEntries implements storage.Tx.
 func (t *tx) AppendEntries(ctx context.Context, list []memory.Entry) error {
 	err := put(ctx, t, insertEntry, list, func(e *memory.Entry) ([]any, error) {
-		objects, err := storeObjects(e.Objects)
 		return []any{
-			t.head.Partition, e.Seq, e.Operation, objects, memory.Micros(e.At), e.Alg, e.KeyID, blob(e.Prev), blob(e.Hash),
-		}, err
+			t.head.Partition, e.Seq, e.Operation, string(memory.AppendObjects(nil, e.Objects)), memory.Micros(e.At), e.Alg,
+			e.KeyID, blob(e.Prev), blob(e.Hash),
+		}, nil
 	})
 	if err == nil && len(list) > 0 {
 		last := list[len(list)-1]

@@ -202,7 +202,13 @@ func scanTraceItem(row scanner, m *memory.TraceItem) error {
 	return row.Scan(&m.Rank, &m.OwnerKind, &m.OwnerID, &m.Shared, &m.Opened, &m.Cited, scanAuthority(&m.Authority), &m.Score)
 }
 
-var insertFeedback = insertInto("feedback", `partition, feedback, trace, reward, key, at, change, salt`)
+const feedbackColumns = `partition, feedback, trace, reward, key, at, change, salt`
+
+func scanFeedback(row scanner, f *storage.Feedback) error {
+	return row.Scan(&f.Partition, &f.ID, &f.TraceID, &f.Reward, &f.Key, scanTime(&f.At), &f.Change, &f.Salt)
+}
+
+var insertFeedback = insertInto("feedback", feedbackColumns)
 
 // InsertFeedback implements storage.Tx.
 func (t *tx) InsertFeedback(ctx context.Context, list []storage.Feedback) error {

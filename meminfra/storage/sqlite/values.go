@@ -194,16 +194,7 @@ func (f *vectorScanner) Scan(v any) error {
 	return nil
 }
 
-// storeObjects is the canonical JSON of what a ledger entry covers.
-func storeObjects(list []memory.Object) (string, error) {
-	objects := make([]any, len(list))
-	for i, o := range list {
-		objects[i] = map[string]any{"kind": o.Kind, "id": o.ID, "digest": hex.EncodeToString(o.Digest)}
-	}
-	return memory.CanonicalJSON(objects)
-}
-
-// scanObjects scans what storeObjects made.
+// scanObjects scans what memory.AppendObjects made.
 func scanObjects(list *[]memory.Object) *objectsScanner { return (*objectsScanner)(list) }
 
 type objectsScanner []memory.Object
@@ -213,17 +204,7 @@ func (l *objectsScanner) Scan(v any) error {
 	if err != nil {
 		return err
 	}
-	var objects []struct{ Kind, ID, Digest string }
-	if err := json.Unmarshal([]byte(s), &objects); err != nil {
-		return fmt.Errorf("stored ledger objects: %w", err)
-	}
-	*l = make(objectsScanner, len(objects))
-	for i, o := range objects {
-		digest, err := hex.DecodeString(o.Digest)
-		if err != nil {
-			return fmt.Errorf("stored ledger objects: digest %d is not hexadecimal", i)
-		}
-		(*l)[i] = memory.Object{Kind: o.Kind, ID: o.ID, Digest: digest}
-	}
-	return nil
+	objects, err := memory.ParseObjects(s)
+	*l = objects
+	return err
 }
