@@ -379,6 +379,8 @@ func wanted(t *testing.T, store storage.Store, raw *rawDB, c rawColumn, row []an
 	case strings.HasSuffix(c.name, "_hash") && c.table != "decision":
 		item := raw.query(`SELECT item FROM `+c.table+` WHERE rowid = $1`, row[0])[0][0].(string)
 		return ledger.Finding{Kind: ledger.KindItem, ID: item}
+	case c.name == "team_partition":
+		return ledger.Finding{Kind: ledger.KindGrant, ID: row[2].(string)}
 	}
 	kind, id := whose[c.table].kind, row[2].(string)
 	if c.name == "system_to" {

@@ -13,8 +13,8 @@ type Columns struct {
 var Covered = []Columns{
 	{"ledger", []string{"partition", "seq", "operation", "objects", "at", "alg", "key_id", "prev", "hash"}, "its own hash, the next entry and the head"},
 	{"partition", []string{"partition", "tenant", "kind", "name", "ledger_seq", "ledger_head"}, "the id is a hash of the names; the head is the last entry"},
-	{"episode", []string{"partition", "episode", "conversation", "session", "message_id", "seq", "role", "speaker", "source", "agent",
-		"content", "sha256", "sent_at", "sent_offset", "estimated", "recorded_at", "metadata", "salt"}, "digest"},
+	{"episode", []string{"partition", "episode", "conversation", "session", "message_id", "seq", "role", "speaker", "source", "agent", "user_id",
+		"content", "sha256", "sent_at", "sent_offset", "estimated", "recorded_at", "metadata", "expires_at", "salt"}, "digest"},
 	{"item", []string{"partition", "item", "seq", "kind", "text", "text_hash", "subject_type", "subject_name", "predicate", "value",
 		"value_id", "fact_key", "fact_key_hash", "polarity", "authority", "user_id", "agent", "team", "visibility", "stated_from",
 		"stated_to", "vague_earliest", "vague_latest", "vague_words", "expires_at", "supersedes", "root", "importance", "confidence",
@@ -28,7 +28,7 @@ var Covered = []Columns{
 	{"conflict", []string{"partition", "item", "other", "reason", "decision", "at", "salt"}, "digest"},
 	{"decision", []string{"partition", "decision", "operation", "action", "item", "superseded", "episode", "reason", "inputs", "guards",
 		"extractor", "model", "prompt_hash", "at", "salt"}, "digest"},
-	{"access_grant", []string{"partition", "access_grant", "kind", "left_id", "right_id", "revoked", "at", "by_id", "salt"}, "digest"},
+	{"access_grant", []string{"partition", "access_grant", "kind", "left_id", "right_id", "revoked", "at", "by_id", "team_partition", "salt"}, "digest; the team's partition is recomputed"},
 	{"feedback", []string{"partition", "feedback", "trace", "reward", "key", "at", "salt"}, "digest"},
 }
 
@@ -50,4 +50,5 @@ var NotCovered = []Columns{
 	{"trace", []string{"*"}, "kept 30 days"},
 	{"trace_item", []string{"*"}, "kept 30 days"},
 	{"usage", []string{"*"}, "counts of tokens"},
+	{"erasure", []string{"*"}, "where the scrubbing stands"},
 }

@@ -166,7 +166,7 @@ func (v *verification) rows(ctx context.Context) error {
 		v.snap.EachEvidence(ctx, each(v, Evidence, nil)),
 		v.snap.EachConflict(ctx, each(v, Conflict, nil)),
 		v.snap.EachDecision(ctx, each(v, Decision, nil)),
-		v.snap.EachGrant(ctx, each(v, Grant, nil)),
+		v.snap.EachGrant(ctx, each(v, func(g storage.GrantRow) memory.Object { return Grant(g.Grant) }, v.team)),
 		v.snap.EachFeedback(ctx, each(v, Feedback, nil)),
 	} {
 		if err != nil {
@@ -224,6 +224,13 @@ func (v *verification) lookups(i *storage.ItemRow) {
 	}
 	if wrong {
 		v.found(Finding{0, KindItem, i.ID, ReasonLookup})
+	}
+}
+
+// team checks the partition that a membership is found by.
+func (v *verification) team(g *storage.GrantRow) {
+	if g.TeamPartition != g.Grant.TeamPartition(v.row.Named.Tenant) {
+		v.found(Finding{0, KindGrant, g.ID, ReasonLookup})
 	}
 }
 

@@ -35,7 +35,7 @@ type Snapshot interface {
 	EachEvidence(ctx context.Context, fn func(memory.Evidence, error) error) error
 	EachConflict(ctx context.Context, fn func(memory.Conflict, error) error) error
 	EachDecision(ctx context.Context, fn func(memory.Decision, error) error) error
-	EachGrant(ctx context.Context, fn func(memory.Grant, error) error) error
+	EachGrant(ctx context.Context, fn func(GrantRow, error) error) error
 	EachFeedback(ctx context.Context, fn func(Feedback, error) error) error
 	// EachExtraction streams extraction rows by episode and extractor.
 	EachExtraction(ctx context.Context, fn func(memory.Extraction, error) error) error
@@ -49,6 +49,13 @@ type Snapshot interface {
 	Items(ctx context.Context, ids []string) ([]ItemRecord, error)
 	Decisions(ctx context.Context, ids []string) ([]memory.Decision, error)
 	Feedback(ctx context.Context, ids []string) ([]Feedback, error)
+}
+
+// GrantRow is a grant event with the team's partition under which it is found,
+// as stored.
+type GrantRow struct {
+	memory.Grant
+	TeamPartition string
 }
 
 // ItemRow is an item with its sources and origins, and the two hashes under

@@ -25,11 +25,9 @@ SELECT e.partition, e.episode, e.conversation, e.session, e.message_id, e.seq, e
 	e.agent, e.user_id, e.content, e.sha256, e.sent_at, e.sent_offset, e.estimated, e.recorded_at, e.metadata, e.expires_at, e.salt`
 
 func scanEpisode(row pgx.CollectableRow) (e memory.Episode, err error) {
-	var sum []byte
 	err = row.Scan(&e.Partition, &e.ID, &e.ConversationID, &e.SessionID, &e.MessageID, &e.Seq, &e.Change,
-		(*string)(&e.Role), &e.Speaker, &e.Source, &e.AgentID, &e.UserID, &e.Content, &sum, when{&e.SentAt}, &e.SentOffset,
+		(*string)(&e.Role), &e.Speaker, &e.Source, &e.AgentID, &e.UserID, &e.Content, digest{&e.Hash}, when{&e.SentAt}, &e.SentOffset,
 		&e.Estimated, when{&e.RecordedAt}, metadata{&e.Metadata}, when{&e.ExpiresAt}, blob{&e.Salt})
-	copy(e.Hash[:], sum)
 	return e, err
 }
 

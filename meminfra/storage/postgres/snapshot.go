@@ -111,6 +111,8 @@ func (r strictRow) Scan(into ...any) error {
 			into[i] = strictText{r.unread, v, func() (string, error) { return formatList(*v.l) }}
 		case authority:
 			into[i] = strictText{r.unread, v, func() (string, error) { return v.a.String(), nil }}
+		case digest:
+			into[i] = strictDigest{r.unread, v}
 		case *int8:
 			into[i] = strictInt8{r.unread, v}
 		}
@@ -135,6 +137,17 @@ func (s strictText) ScanText(v pgtype.Text) error {
 		}
 	}
 	*s.unread = *s.unread || err != nil
+	return nil
+}
+
+type strictDigest struct {
+	unread *bool
+	into   digest
+}
+
+// ScanBytes implements pgtype.BytesScanner.
+func (s strictDigest) ScanBytes(v []byte) error {
+	*s.unread = *s.unread || s.into.ScanBytes(v) != nil
 	return nil
 }
 
@@ -195,14 +208,7 @@ func (s *snapshot) EachEntry(ctx context.Context, after int64, fn func(memory.En
 
 // EachEpisode implements storage.Snapshot.
 func (s *snapshot) EachEpisode(ctx context.Context, fn func(memory.Episode, error) error) error {
-	scan := func(row pgx.CollectableRow) (e memory.Episode, err error) {
-		e, err = scanEpisode(row)
-		if len(row.RawValues()[12]) != len(e.Hash) {
-			err = errors.Join(err, storage.ErrUnreadable)
-		}
-		return e, err
-	}
-	return stream(ctx, s, selectEpisode+` FROM episode e WHERE e.partition = $1`, scan,
+	return stream(ctx, s, selectEpisode+` FROM episode e WHERE e.partition = $1`, scanEpisode,
 		func(e *memory.Episode, v []any) { e.ID = word(v[0]) }, fn)
 }
 
@@ -307,9 +313,15 @@ func (s *snapshot) EachDecision(ctx context.Context, fn func(memory.Decision, er
 }
 
 // EachGrant implements storage.Snapshot.
-func (s *snapshot) EachGrant(ctx context.Context, fn func(memory.Grant, error) error) error {
-	return stream(ctx, s, selectGrant, scanGrant,
-		func(g *memory.Grant, v []any) { g.ID = word(v[0]) }, fn)
+func (s *snapshot) EachGrant(ctx context.Context, fn func(storage.GrantRow, error) error) error {
+	const sql = `
+SELECT partition, access_grant, kind, left_id, right_id, revoked, at, by_id, change, salt, team_partition FROM access_grant
+WHERE partition = $1`
+	scan := func(row pgx.CollectableRow) (g storage.GrantRow, err error) {
+		g.Grant, err = scanGrant(withMore{row, []any{&g.TeamPartition}})
+		return g, err
+	}
+	return stream(ctx, s, sql, scan, func(g *storage.GrantRow, v []any) { g.ID = word(v[0]) }, fn)
 }
 
 // EachFeedback implements storage.Snapshot.

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"math"
 	"time"
 
@@ -75,6 +76,18 @@ type blob struct{ b *[]byte }
 // ScanBytes implements pgtype.BytesScanner.
 func (s blob) ScanBytes(v []byte) error {
 	*s.b = append([]byte(nil), v...)
+	return nil
+}
+
+// digest scans a SHA-256.
+type digest struct{ h *[sha256.Size]byte }
+
+// ScanBytes implements pgtype.BytesScanner.
+func (s digest) ScanBytes(v []byte) error {
+	if len(v) != len(s.h) {
+		return fmt.Errorf("%d bytes are no stored SHA-256", len(v))
+	}
+	copy(s.h[:], v)
 	return nil
 }
 

@@ -261,9 +261,12 @@ func (s *snapshot) EachDecision(ctx context.Context, fn func(memory.Decision, er
 }
 
 // EachGrant implements storage.Snapshot.
-func (s *snapshot) EachGrant(ctx context.Context, fn func(memory.Grant, error) error) error {
-	return stream(ctx, s, `SELECT `+grantColumns+` FROM access_grant WHERE partition = ?1`, scanGrant,
-		func(g *memory.Grant, v []any) { g.ID = word(v[0]) }, fn)
+func (s *snapshot) EachGrant(ctx context.Context, fn func(storage.GrantRow, error) error) error {
+	scan := func(row scanner, g *storage.GrantRow) error {
+		return scanGrant(withMore{row, []any{&g.TeamPartition}}, &g.Grant)
+	}
+	return stream(ctx, s, `SELECT `+grantColumns+`, team_partition FROM access_grant WHERE partition = ?1`, scan,
+		func(g *storage.GrantRow, v []any) { g.ID = word(v[0]) }, fn)
 }
 
 // EachFeedback implements storage.Snapshot.
