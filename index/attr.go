@@ -55,6 +55,11 @@ type Attr struct {
 	UserID     string
 	TeamID     string
 	AgentID    string
+	ResourceID string // of episodes: the tool or document it came from
+	// Private rows are for UserID alone, wherever they are.
+	Private bool
+	// Agents and Resources are what an item came through, all of them.
+	Agents, Resources []string
 
 	At         time.Time // said at (episode), event time (item)
 	RecordedAt time.Time
@@ -94,14 +99,14 @@ func (a *Attr) bytes() int64 {
 	const keyEntry = 48
 	n := int(unsafe.Sizeof(*a)) + keyEntry + len(a.States)*int(unsafe.Sizeof(State{}))
 	for _, s := range []string{
-		a.ID, a.Kind, a.Visibility, a.UserID, a.TeamID, a.AgentID, a.SubjectType, a.SubjectName,
+		a.ID, a.Kind, a.Visibility, a.UserID, a.TeamID, a.AgentID, a.ResourceID, a.SubjectType, a.SubjectName,
 		a.Predicate, a.Value, a.ValueID, a.FactKey, a.Role, a.Speaker, a.ConversationID, a.SessionID, a.MessageID,
 	} {
 		n += len(s)
 	}
-	for _, ids := range [][]string{a.DerivedFrom, a.Sources} {
-		for _, id := range ids {
-			n += int(unsafe.Sizeof(id)) + len(id)
+	for _, list := range [][]string{a.DerivedFrom, a.Sources, a.Agents, a.Resources} {
+		for _, s := range list {
+			n += int(unsafe.Sizeof(s)) + len(s)
 		}
 	}
 	for k, v := range a.Metadata {

@@ -14,6 +14,7 @@ import (
 	"github.com/meminfra/memory-layer/meminfra/ledger"
 	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/retrieve"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
 
@@ -56,7 +57,7 @@ func (m *MemoryLayer) Add(ctx context.Context, req AddRequest) (*AddResult, erro
 }
 
 func (m *MemoryLayer) newAddition(req AddRequest) *addition {
-	return &addition{MemoryLayer: m, req: req, partition: m.userPartition(req.UserID),
+	return &addition{MemoryLayer: m, req: req, partition: m.scopePartition(req.UserID, req.TeamID, req.Public),
 		result: &AddResult{Actions: []ActionTaken{}, Rejections: []Rejection{}, Degraded: []string{}}}
 }
 
@@ -65,10 +66,11 @@ type addition struct {
 	*MemoryLayer
 	req       AddRequest
 	partition memory.Partition
-	given     []memory.Episode // as prepared, then with what storing gave them
-	target    []memory.Episode // to be extracted: new ones and those left over
-	body      []byte           // SHA-256 of the request
-	chain     *ledger.Chain    // of the commit under way
+	reading   *retrieve.Reading // what the caller may read, as of the last open
+	given     []memory.Episode  // as prepared, then with what storing gave them
+	target    []memory.Episode  // to be extracted: new ones and those left over
+	body      []byte            // SHA-256 of the request
+	chain     *ledger.Chain     // of the commit under way
 	// unembedded are new items whose text the extractor did not propose.
 	unembedded []memory.Item
 	upgrade    bool                       // what another extractor has done counts as waiting
@@ -86,6 +88,9 @@ var (
 
 func (a *addition) run(ctx context.Context) error {
 	a.body = requestDigest(a.req, a.given)
+	if err := a.open(ctx); err != nil {
+		return err
+	}
 	if a.req.DryRun {
 		return a.dryRun(ctx)
 	}
@@ -100,6 +105,16 @@ func (a *addition) run(ctx context.Context) error {
 		return a.finish(ctx)
 	}
 	return a.work(ctx)
+}
+
+// open reads what the caller may read now, and that he may write where he means
+// to. Errors: ErrNotMember.
+func (a *addition) open(ctx context.Context) (err error) {
+	if a.reading, err = a.retriever.Begin(ctx, a.req.UserID); err != nil {
+		return err
+	}
+	a.partition, err = a.scope(a.reading, a.req.TeamID, a.req.Public)
+	return err
 }
 
 // work extracts the target messages and commits what they say.

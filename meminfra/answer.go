@@ -37,8 +37,9 @@ type Citation = answer.Citation
 
 const defaultAnswerLimit = 5
 
-// Answer answers a question from memory, or says that it cannot. It searches
-// once; with a Generator a model distils what was found, answers from that alone
+// Answer answers a question from the user's own memory, or says that it cannot;
+// what others shared is for him to look at, by Search. It searches once; with a
+// Generator a model distils what was found, answers from that alone
 // and, with JudgeAnswers, is judged, and more is searched while the judge is not
 // satisfied. Citations of what was not opened are dropped, and an answer without
 // one is none. Without a Generator the best fitting words are quoted. Small talk
@@ -56,8 +57,8 @@ func (m *MemoryLayer) Answer(ctx context.Context, req AnswerRequest) (*AnswerRes
 		return out, nil
 	}
 	ctx, tally := tallied(ctx, "answer", partition)
-	q := retrieve.Query{Partition: partition, Text: req.Query, Limit: req.Limit, Filters: req.Filters, SkipIntent: req.SkipIntent,
-		IntentModel: m.intents, SkipTrace: true}
+	q := retrieve.Query{UserID: req.UserID, Text: req.Query, Limit: req.Limit, Filters: req.Filters, SkipIntent: req.SkipIntent,
+		IntentModel: m.intents, SkipTrace: true, SharedLimit: -1}
 	if q.Limit == 0 {
 		q.Limit = defaultAnswerLimit
 	}
@@ -122,7 +123,11 @@ func (r *reading) climb(ctx context.Context, rung answer.Rung, have []answer.Sou
 	for i, s := range have {
 		ids[i] = s.ID
 	}
-	near, err := r.retriever.Around(ctx, r.query.Partition, r.query.Filters, ids, rung == answer.Neighbours)
+	rd, err := r.retriever.Begin(ctx, r.query.UserID)
+	if err != nil {
+		return nil, err
+	}
+	near, err := rd.Around(ctx, r.query.Filters, ids, rung == answer.Neighbours)
 	if err != nil {
 		return nil, err
 	}

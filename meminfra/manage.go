@@ -47,7 +47,7 @@ func (a *addition) lookAround(ctx context.Context, p *proposal) {
 		}
 		text := a.itemText(c)
 		if v := p.vectors[text]; llm.HasDirection(v) && p.near[text] == nil {
-			p.near[text] = a.retriever.Nearest(ctx, a.partition.ID(), v, nearby, least)
+			p.near[text] = a.reading.Nearest(ctx, a.partition.ID(), v, nearby, least)
 		}
 	}
 }

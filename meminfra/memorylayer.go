@@ -1,6 +1,7 @@
 package meminfra
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"sync/atomic"
@@ -117,6 +118,7 @@ func New(store storage.Store, opts *Options) (*MemoryLayer, error) {
 		Now:      m.now,
 		NewID:    m.newID,
 		Logger:   m.logger,
+		Tenant:   m.tenant,
 	}
 	return m, nil
 }
@@ -175,6 +177,15 @@ func (m *MemoryLayer) Close() error {
 // userPartition is where a user's memory lives.
 func (m *MemoryLayer) userPartition(userID string) memory.Partition {
 	return memory.Partition{Tenant: m.tenant, Kind: memory.PartitionUser, Name: userID}
+}
+
+// begin checks that the layer is open and the user named, and opens a read for
+// him: his rights at this moment, which bind every read.
+func (m *MemoryLayer) begin(ctx context.Context, userID string) (*retrieve.Reading, error) {
+	if _, err := m.partitionOf(userID); err != nil {
+		return nil, err
+	}
+	return m.retriever.Begin(ctx, userID)
 }
 
 // partitionOf checks that the layer is open and the user named.

@@ -49,8 +49,11 @@ func checkAdd(req AddRequest) error {
 	if err := memory.CheckID("conversation id", req.ConversationID); err != nil {
 		return err
 	}
+	if req.TeamID != "" && req.Public {
+		return ErrTwoScopes
+	}
 	for what, id := range map[string]string{"user id": req.UserID, "session id": req.SessionID,
-		"agent id": req.AgentID, "user name": req.UserName, "idempotency key": req.IdempotencyKey} {
+		"agent id": req.AgentID, "team id": req.TeamID, "user name": req.UserName, "idempotency key": req.IdempotencyKey} {
 		if id == "" {
 			continue
 		}
@@ -90,7 +93,7 @@ func (m *MemoryLayer) episode(req AddRequest, msg Message, now time.Time, positi
 		return memory.Episode{}, err
 	}
 	e := memory.Episode{
-		Partition:      m.userPartition(req.UserID).ID(),
+		Partition:      m.scopePartition(req.UserID, req.TeamID, req.Public).ID(),
 		ID:             m.newID(),
 		ConversationID: req.ConversationID,
 		SessionID:      req.SessionID,

@@ -19,7 +19,8 @@ import (
 // Search returns what is remembered about a query: hits best first, at most
 // the limit, items and episodes on one scale, each with the branch ranks that
 // placed it. A user nobody has heard of finds nothing, which is no error.
-// What could not be done besides the search itself is a line in Degraded.
+// Shared holds, apart from them, what was found in the memory of his teams and
+// in public memory. What could not be done besides the search itself is a line in Degraded.
 // Errors: ErrNoUser, ErrBlankQuery, ErrLimit, ErrFilter, ErrTooLong, ErrClosed
 // and those of the store. Source: design section 6.
 func (m *MemoryLayer) Search(ctx context.Context, req SearchRequest) (*SearchResult, error) {
@@ -29,7 +30,7 @@ func (m *MemoryLayer) Search(ctx context.Context, req SearchRequest) (*SearchRes
 	}
 	ctx, tally := tallied(ctx, "search", partition)
 	res, err := m.retriever.Search(ctx, retrieve.Query{
-		Partition:   partition,
+		UserID:      req.UserID,
 		Text:        req.Query,
 		Limit:       req.Limit,
 		Filters:     req.Filters,
@@ -38,6 +39,7 @@ func (m *MemoryLayer) Search(ctx context.Context, req SearchRequest) (*SearchRes
 		Fusion:      req.Fusion,
 		SkipContext: req.SkipContext,
 		SkipPriors:  req.SkipPriors,
+		SharedLimit: req.SharedLimit,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("search: %w", err)
@@ -46,65 +48,51 @@ func (m *MemoryLayer) Search(ctx context.Context, req SearchRequest) (*SearchRes
 	return res, nil
 }
 
-// Get returns one item or episode of the user, whatever its status. Errors:
-// ErrNotFound (also for another user's id), ErrNoUser, ErrClosed.
+// Get returns one item or episode that the user may read, whatever its status:
+// his own, else one of his teams' or of public memory, which is labelled so.
+// Errors: ErrNotFound (also for an id he may not read), ErrNoUser, ErrClosed.
 func (m *MemoryLayer) Get(ctx context.Context, req GetRequest) (*Record, error) {
-	partition, err := m.partitionOf(req.UserID)
+	rd, err := m.begin(ctx, req.UserID)
 	if err != nil {
 		return nil, fmt.Errorf("get: %w", err)
 	}
-	rec, err := m.get(ctx, partition, req.ID)
+	if err := memory.CheckID("id", req.ID); err != nil {
+		return nil, fmt.Errorf("get: %w", err)
+	}
+	_, rec, err := rd.Find(ctx, req.ID)
+	if err == nil && rec == nil {
+		err = ErrNotFound
+	}
 	if err != nil {
 		return nil, fmt.Errorf("get: %w", err)
 	}
 	return rec, nil
 }
 
-func (m *MemoryLayer) get(ctx context.Context, partition, id string) (*Record, error) {
-	if err := memory.CheckID("id", id); err != nil {
-		return nil, err
-	}
-	items, err := m.store.Items(ctx, partition, []string{id})
-	if err != nil {
-		return nil, err
-	}
-	if len(items) == 1 {
-		shown, err := m.retriever.Show(ctx, partition, items, time.Time{})
-		if err != nil {
-			return nil, err
-		}
-		return &shown[0], nil
-	}
-	episodes, err := m.store.Episodes(ctx, partition, []string{id})
-	if err != nil {
-		return nil, err
-	}
-	if len(episodes) == 0 {
-		return nil, ErrNotFound
-	}
-	r := retrieve.EpisodeRecord(&episodes[0])
-	return &r, nil
-}
-
 // List returns a page of the user's items, newest first, current ones unless
-// the filters say otherwise. Errors: ErrNoUser, ErrLimit, ErrFilter,
-// ErrCursor, ErrClosed.
+// the filters say otherwise; with TeamID or Public those of a team of his or of
+// public memory. Errors: ErrNoUser, ErrLimit, ErrFilter, ErrCursor,
+// ErrNotMember, ErrTwoScopes, ErrClosed.
 func (m *MemoryLayer) List(ctx context.Context, req ListRequest) (*ListResult, error) {
-	partition, err := m.partitionOf(req.UserID)
+	rd, err := m.begin(ctx, req.UserID)
 	if err != nil {
 		return nil, fmt.Errorf("list: %w", err)
 	}
-	before, err := parseCursor(partition, req.Cursor)
+	partition, err := m.scope(rd, req.TeamID, req.Public)
 	if err != nil {
 		return nil, fmt.Errorf("list: %w", err)
 	}
-	page, next, err := m.retriever.List(ctx, partition, req.Filters, req.Limit, before)
+	before, err := parseCursor(partition.ID(), req.Cursor)
+	if err != nil {
+		return nil, fmt.Errorf("list: %w", err)
+	}
+	page, next, err := rd.List(ctx, partition, req.Filters, req.Limit, before)
 	if err != nil {
 		return nil, fmt.Errorf("list: %w", err)
 	}
 	out := &ListResult{Records: page}
 	if next > 0 {
-		out.Next = cursor(partition, next)
+		out.Next = cursor(partition.ID(), next)
 	}
 	return out, nil
 }
@@ -130,29 +118,38 @@ func parseCursor(partition, s string) (int64, error) {
 	return n, nil
 }
 
-// History returns the whole line of versions that an item belongs to: by world
-// time, then by order of writing, each with what was believed of it when, what
-// closed it and why. Errors: ErrNotFound, ErrNoUser, ErrClosed.
+// History returns the whole line of versions that an item belongs to, as far as
+// the user may read it: by world time, then by order of writing, each with what
+// was believed of it when, what closed it and why. Rights are those of now,
+// whatever moment is asked about. Errors: ErrNotFound, ErrNoUser, ErrClosed.
 func (m *MemoryLayer) History(ctx context.Context, req HistoryRequest) (*HistoryResult, error) {
-	partition, err := m.partitionOf(req.UserID)
+	out, err := m.history(ctx, req)
 	if err != nil {
 		return nil, fmt.Errorf("history: %w", err)
+	}
+	return out, nil
+}
+
+func (m *MemoryLayer) history(ctx context.Context, req HistoryRequest) (*HistoryResult, error) {
+	rd, err := m.begin(ctx, req.UserID)
+	if err != nil {
+		return nil, err
 	}
 	if err := memory.CheckID("id", req.ID); err != nil {
-		return nil, fmt.Errorf("history: %w", err)
+		return nil, err
 	}
-	line, err := m.store.Line(ctx, partition, req.ID)
+	partition, line, err := rd.Line(ctx, req.ID)
 	if err != nil {
-		return nil, fmt.Errorf("history: %w", err)
+		return nil, err
 	}
 	line = asOf(line, req)
-	actions, err := m.actions(ctx, partition, line)
+	actions, err := m.actions(ctx, partition.ID(), line)
 	if err != nil {
-		return nil, fmt.Errorf("history: %w", err)
+		return nil, err
 	}
-	shown, err := m.retriever.Show(ctx, partition, line, time.Time{})
+	shown, err := rd.Show(ctx, partition.ID(), line, time.Time{})
 	if err != nil {
-		return nil, fmt.Errorf("history: %w", err)
+		return nil, err
 	}
 	out := &HistoryResult{Versions: make([]Version, len(line))}
 	for i := range line {
@@ -249,11 +246,11 @@ type StaleResult struct {
 // and flagged, never dropped: whether they still hold is for a person or a
 // model to say. Errors: ErrNoUser, ErrClosed.
 func (m *MemoryLayer) Stale(ctx context.Context, req StaleRequest) (*StaleResult, error) {
-	partition, err := m.partitionOf(req.UserID)
+	rd, err := m.begin(ctx, req.UserID)
 	if err != nil {
 		return nil, fmt.Errorf("stale: %w", err)
 	}
-	list, err := m.retriever.Stale(ctx, partition)
+	list, err := rd.Stale(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("stale: %w", err)
 	}

@@ -67,6 +67,9 @@ func (c Curator) Reprocess(ctx context.Context, req ReprocessRequest) (*Reproces
 // takeUp leases the next batch of waiting messages, of one conversation, and
 // finishes them.
 func (a *addition) takeUp(ctx context.Context) error {
+	if err := a.open(ctx); err != nil {
+		return err
+	}
 	err := a.update(ctx, func(ctx context.Context, tx storage.Tx) error {
 		waiting, err := tx.Unextracted(ctx, storage.UnextractedParams{Conversation: a.req.ConversationID,
 			Extractor: a.extractor.ID(), Now: a.now(), Unseen: a.upgrade, Limit: reprocessBatch})

@@ -21,7 +21,9 @@ type Message struct {
 	// name is the user's name or id, speaks as the user; any other name is a
 	// person of that name.
 	Name string
-	// Source names the tool or document, for those roles.
+	// Source names the tool or document, for those roles: a resource. A reply of
+	// an assistant that rests on one names it too. Once agents are granted to the
+	// user, what came from a resource is seen by whom an agent reaches it for.
 	Source  string
 	Content string
 	// SentAt is when it was said; its time zone is kept. Zero takes the clock
@@ -42,7 +44,14 @@ type AddRequest struct {
 	// SessionID groups messages into a session; "" continues the session of
 	// the nearest message within 30 minutes, else begins a new one.
 	SessionID string
-	AgentID   string
+	// AgentID is the agent through which it came: once agents are granted to the
+	// user, what came through one is seen by whom it is granted to.
+	AgentID string
+	// TeamID remembers it for a team, of which the user must be a member; Public
+	// for everybody of the tenant. Neither is for the user alone. A preference is
+	// never shared: it is rejected, and so is what only sounds like one.
+	TeamID string
+	Public bool
 	// IdempotencyKey makes a repeated call return the first one's result.
 	IdempotencyKey string
 	// DryRun decides everything and writes nothing.
@@ -122,7 +131,11 @@ type GetRequest struct {
 // ListRequest asks for a page of items, newest first. Set Filters.Kind to
 // "episode" to list episodes.
 type ListRequest struct {
-	UserID  string
+	UserID string
+	// TeamID lists the memory of a team of his, Public that of everybody,
+	// instead of his own.
+	TeamID  string
+	Public  bool
 	Filters Filters
 	Limit   int    // 0 means 50, over 1000 means 1000, negative is ErrLimit
 	Cursor  string // Next of the page before; "" begins

@@ -165,9 +165,27 @@ func (r *Rights) Through(origins []memory.Origin) bool {
 	}
 	for _, o := range origins {
 		switch {
-		case o.Kind == memory.OriginAgent && r.agents[o.Name]:
-		case o.Kind == memory.OriginResource && r.resources[o.Name]:
+		case o.Kind == memory.OriginAgent && r.Holds(o.Name):
+		case o.Kind == memory.OriginResource && r.Reaches(o.Name):
 		default:
+			return false
+		}
+	}
+	return true
+}
+
+// ThroughAll is Through for lists of agents and resources.
+func (r *Rights) ThroughAll(agents, resources []string) bool {
+	if r == nil || r.open {
+		return r != nil
+	}
+	for _, name := range agents {
+		if !r.Holds(name) {
+			return false
+		}
+	}
+	for _, name := range resources {
+		if !r.Reaches(name) {
 			return false
 		}
 	}

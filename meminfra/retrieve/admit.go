@@ -5,23 +5,26 @@ import (
 	"time"
 
 	"github.com/meminfra/memory-layer/index"
+	"github.com/meminfra/memory-layer/meminfra/access"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/predicates"
 )
 
-// admission decides which rows a read may see: filters, time and history.
+// admission decides which rows a read may see: access, filters, time and history.
 // It runs before any scoring, and again on what SQL returns for a hit.
 type admission struct {
 	Filters
+	rights    *access.Rights
 	authority memory.Authority
 	valueID   string
 	metadata  condition
 	now       time.Time
 }
 
-// compile checks the filters once. Errors: ErrFilter.
-func (f Filters) compile(reg *predicates.Registry, now time.Time) (*admission, error) {
-	a := &admission{Filters: f, now: now}
+// compile checks the filters once, for someone with these rights. Errors:
+// ErrFilter.
+func (f Filters) compile(reg *predicates.Registry, now time.Time, rights *access.Rights) (*admission, error) {
+	a := &admission{Filters: f, now: now, rights: rights}
 	if err := a.checkWords(reg); err != nil {
 		return nil, err
 	}
@@ -82,6 +85,9 @@ func (a *admission) admits(r *index.Attr) bool {
 // matches checks everything but time.
 func (a *admission) matches(r *index.Attr) bool {
 	isItem := r.Owner == index.Item
+	if !mayRead(a.rights, r) {
+		return false
+	}
 	switch {
 	case a.Kind != "" && r.Kind != string(a.Kind),
 		a.MemoryType != "" && memoryType(r.Kind) != a.MemoryType,
@@ -99,6 +105,19 @@ func (a *admission) matches(r *index.Attr) bool {
 		return false
 	}
 	return a.metadata == nil || a.metadata(r.Metadata)
+}
+
+// mayRead is the access rule, for every row of every partition: a preference is
+// its owner's alone, and what came through agents and resources is for whoever
+// holds and reaches all of them now. Source: design section 6.
+func mayRead(rights *access.Rights, r *index.Attr) bool {
+	if r.Private && r.UserID != rights.User() {
+		return false
+	}
+	if r.Owner == index.Episode {
+		return rights.Holds(r.AgentID) && rights.Reaches(r.ResourceID)
+	}
+	return rights.ThroughAll(r.Agents, r.Resources)
 }
 
 // memoryType is the memory layer brief's type of a kind.

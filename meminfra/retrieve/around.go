@@ -11,20 +11,21 @@ import (
 // messages themselves; with neighbours also those before and after each in its
 // session. Only what the filters admit is seen. Each comes once, in the order of
 // the ids, a message before its neighbours.
-func (r *Retriever) Around(ctx context.Context, partition string, f Filters, ids []string, neighbours bool) ([]Record, error) {
-	adm, err := f.compile(r.Registry, r.Now())
+func (rd *Reading) Around(ctx context.Context, f Filters, ids []string, neighbours bool) ([]Record, error) {
+	own := rd.Own()
+	adm, err := f.compile(rd.Registry, rd.Now(), rd.Rights)
 	if err != nil {
 		return nil, err
 	}
 	var keys []index.Key
-	err = r.view(ctx, partition, func(v *index.View) error {
+	err = rd.view(ctx, own.ID(), func(v *index.View) error {
 		keys = messagesAround(v, adm, ids, neighbours)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	rows, err := r.resolve(ctx, partition, keys, time.Time{})
+	rows, err := rd.resolve(ctx, own, keys, time.Time{})
 	if err != nil {
 		return nil, err
 	}

@@ -27,6 +27,7 @@ type population struct {
 	facts     bool
 	summaries bool
 	now       time.Time
+	user      string            // who asks
 	newest    time.Time         // the latest event that is not in the future
 	speakers  map[string]string // speaker as written -> folded
 	people    map[string]string // name that someone goes by, folded -> whole name, folded
@@ -121,9 +122,9 @@ func (p *population) isAbout(k *ask, a *index.Attr) bool {
 	case !k.asker:
 		return false
 	case a.Owner == index.Episode:
-		return a.Speaker == "" && a.Role == string(memory.RoleUser)
+		return a.Speaker == "" && a.Role == string(memory.RoleUser) && a.UserID == p.user
 	}
-	return a.SubjectType == memory.UserSubject.Type && a.SubjectName == ""
+	return isUser(a, p.user)
 }
 
 // The messages around one, by place.

@@ -13,6 +13,7 @@ import (
 	"github.com/meminfra/memory-layer/index"
 	"github.com/meminfra/memory-layer/index/bm25"
 	"github.com/meminfra/memory-layer/index/exact"
+	"github.com/meminfra/memory-layer/meminfra/access"
 	"github.com/meminfra/memory-layer/meminfra/llm/hashed"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/predicates"
@@ -28,6 +29,7 @@ func rankAll(t testing.TB, p *index.Partition, q Query) []candidate {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.adm.rights = access.At(q.UserID, nil, now)
 	var list []candidate
 	err = p.View(func(v *index.View) error {
 		list = s.rank(v, s.embedder(t.Context()))

@@ -26,6 +26,7 @@ type Record struct {
 	// Stale says which of the items it was made of no longer count; only
 	// there for items derived from others.
 	Stale []StaleCause `json:"stale,omitempty"`
+	Sharing
 
 	// What a program may want besides; not part of the search document.
 	Subject        memory.Subject  `json:"-"`
@@ -99,8 +100,9 @@ func (h Hit) MarshalJSON() ([]byte, error) {
 		ValidTo   *time.Time       `json:"valid_to"`
 		Evidence  []EvidenceRef    `json:"evidence"`
 		Stale     []StaleCause     `json:"stale,omitempty"`
+		Sharing
 	}{h.ID, h.Kind, h.Text, h.Score, h.Ranks, h.Authority, h.Status, h.Predicate,
-		h.Value, h.ValidFrom, h.ValidTo, h.Evidence, h.Stale})
+		h.Value, h.ValidFrom, h.ValidTo, h.Evidence, h.Stale, h.Sharing})
 }
 
 // Result is the outcome of a search.

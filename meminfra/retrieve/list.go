@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/meminfra/memory-layer/index"
+	"github.com/meminfra/memory-layer/meminfra/memory"
 )
 
-// List returns a page of admitted rows, newest first: items, or episodes if
+// List returns a page of admitted rows of a partition, newest first: items, or episodes if
 // the filters ask for that kind. before is the sequence number to continue
 // below; 0 begins. next is 0 on the last page.
-func (r *Retriever) List(ctx context.Context, partition string, f Filters, limit int, before int64) (page []Record, next int64, err error) {
-	adm, err := f.compile(r.Registry, r.Now())
+func (rd *Reading) List(ctx context.Context, p memory.Partition, f Filters, limit int, before int64) (page []Record, next int64, err error) {
+	adm, err := f.compile(rd.Registry, rd.Now(), rd.Rights)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -24,14 +25,14 @@ func (r *Retriever) List(ctx context.Context, partition string, f Filters, limit
 		before = math.MaxInt64
 	}
 	var keys []index.Key
-	err = r.view(ctx, partition, func(v *index.View) error {
+	err = rd.view(ctx, p.ID(), func(v *index.View) error {
 		keys, next = lastRows(v, adm, limit, before)
 		return nil
 	})
 	if err != nil {
 		return nil, 0, err
 	}
-	rows, err := r.resolve(ctx, partition, keys, f.KnownAt)
+	rows, err := rd.resolve(ctx, p, keys, f.KnownAt)
 	if err != nil {
 		return nil, 0, err
 	}

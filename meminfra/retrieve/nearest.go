@@ -13,18 +13,18 @@ type Neighbour struct {
 	Cosine float64
 }
 
-// Nearest returns at most k current open-world items whose vector has a cosine
-// above least with the given one, nearest first; what was derived from other
-// items is none. It is a hint for reconciling: whoever uses it reads the items
-// again under the lock. An index that cannot be had, or a vector it cannot
-// compare, gives none.
-func (r *Retriever) Nearest(ctx context.Context, partition string, vector []float32, k int, least float64) []Neighbour {
+// Nearest returns at most k current open-world items of a partition that the
+// caller contributed and may read, whose vector has a cosine above least with
+// the given one, nearest first; what was derived from other items is none. It is
+// a hint for reconciling: whoever uses it reads the items again under the lock.
+// An index that cannot be had, or a vector it cannot compare, gives none.
+func (rd *Reading) Nearest(ctx context.Context, partition string, vector []float32, k int, least float64) []Neighbour {
 	var near []Neighbour
-	now := admission{now: r.Now()}
-	err := r.view(ctx, partition, func(v *index.View) error {
+	now := admission{Filters: Filters{History: HistoryExclude}, now: rd.Now(), rights: rd.Rights}
+	err := rd.viewNow(ctx, partition, func(v *index.View) error {
 		open := v.Admit(func(a *index.Attr) bool {
-			return a.Owner == index.Item && a.FactKey == "" && len(a.DerivedFrom) == 0 &&
-				a.Kind != string(memory.KindSummary) && now.timely(a, HistoryExclude)
+			return a.Owner == index.Item && a.FactKey == "" && len(a.DerivedFrom) == 0 && a.UserID == rd.Rights.User() &&
+				a.Kind != string(memory.KindSummary) && now.admits(a)
 		})
 		hits, err := v.SearchVector(vector, open, k)
 		for _, h := range hits {
@@ -34,8 +34,22 @@ func (r *Retriever) Nearest(ctx context.Context, partition string, vector []floa
 		}
 		return err
 	})
-	if err != nil && r.Logger != nil {
-		r.Logger.WarnContext(ctx, "add: looking for similar items failed", "error", err)
+	if err != nil && rd.Logger != nil {
+		rd.Logger.WarnContext(ctx, "add: looking for similar items failed", "error", err)
 	}
 	return near
+}
+
+// viewNow is view of the partition as it stands now: an Add has written to it
+// since it began.
+func (rd *Reading) viewNow(ctx context.Context, partition string, f func(*index.View) error) error {
+	heads, err := rd.Store.Heads(ctx, partition)
+	if err != nil {
+		return err
+	}
+	p, err := rd.Index.Get(ctx, partition, heads[partition].Change)
+	if err != nil {
+		return err
+	}
+	return p.View(f)
 }

@@ -14,15 +14,15 @@ import (
 // Show makes the records of items, in their order, as believed at a moment of
 // system time (zero: now), with what depends on other items: the conflicts that
 // still stand, and the sources that no longer count.
-func (r *Retriever) Show(ctx context.Context, partition string, list []storage.ItemRecord, at time.Time) ([]Record, error) {
-	known, err := r.related(ctx, partition, list)
+func (rd *Reading) Show(ctx context.Context, partition string, list []storage.ItemRecord, at time.Time) ([]Record, error) {
+	known, err := rd.related(ctx, partition, list)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]Record, len(list))
 	for i := range list {
-		out[i] = itemRecord(&list[i], at)
-		out[i].Conflicts = standing(&list[i], known)
+		out[i] = rd.itemRecord(&list[i], at)
+		out[i].Conflicts = rd.standing(&list[i], known)
 		for _, id := range list[i].DerivedFrom {
 			if status := lapsed(id, known, 0); status != "" {
 				out[i].Stale = append(out[i].Stale, StaleCause{ItemID: id, Status: status})
@@ -38,7 +38,7 @@ const maxDerivation = 16
 // related reads the items that the list refers to: other sides of conflicts,
 // and sources, sources of sources and so on. Most items refer to none, and
 // then nothing is read.
-func (r *Retriever) related(ctx context.Context, partition string, list []storage.ItemRecord) (map[string]*storage.ItemRecord, error) {
+func (rd *Reading) related(ctx context.Context, partition string, list []storage.ItemRecord) (map[string]*storage.ItemRecord, error) {
 	known := map[string]*storage.ItemRecord{}
 	for depth := 0; ; depth++ {
 		var missing []string
@@ -59,7 +59,7 @@ func (r *Retriever) related(ctx context.Context, partition string, list []storag
 		if len(missing) == 0 || depth == maxDerivation {
 			return known, nil
 		}
-		next, err := r.Store.Items(ctx, partition, missing)
+		next, err := rd.Store.Items(ctx, partition, missing)
 		if err != nil {
 			return nil, err
 		}
@@ -82,13 +82,13 @@ func otherSides(r *storage.ItemRecord) []string {
 	return ids
 }
 
-// standing keeps the conflicts that still are: rows are never deleted, so
+// standing keeps the conflicts that still are, with what he may read: rows are never deleted, so
 // whether both sides are believed at one moment is asked when reading.
-func standing(r *storage.ItemRecord, known map[string]*storage.ItemRecord) []string {
+func (rd *Reading) standing(r *storage.ItemRecord, known map[string]*storage.ItemRecord) []string {
 	var ids []string
 	for _, id := range otherSides(r) {
 		other := known[id]
-		if other != nil && reconcile.Stands(reconcile.Version{Item: r.Item, State: r.Present()},
+		if other != nil && rd.Admits(&other.Item) && reconcile.Stands(reconcile.Version{Item: r.Item, State: r.Present()},
 			reconcile.Version{Item: other.Item, State: other.Present()}) {
 			ids = append(ids, id)
 		}
@@ -119,13 +119,14 @@ func isLapsed(s memory.Status) bool {
 }
 
 // Stale returns the current items whose sources no longer count, newest first.
-func (r *Retriever) Stale(ctx context.Context, partition string) ([]Record, error) {
-	adm, err := Filters{}.compile(r.Registry, r.Now())
+func (rd *Reading) Stale(ctx context.Context) ([]Record, error) {
+	own := rd.Own()
+	adm, err := Filters{}.compile(rd.Registry, rd.Now(), rd.Rights)
 	if err != nil {
 		return nil, err
 	}
 	var keys []index.Key
-	err = r.view(ctx, partition, func(v *index.View) error {
+	err = rd.view(ctx, own.ID(), func(v *index.View) error {
 		for row := range v.Admit(func(a *index.Attr) bool { return len(a.DerivedFrom) > 0 && adm.admits(a) }).All() {
 			keys = append(keys, v.Attr(row).Key)
 		}
@@ -135,7 +136,7 @@ func (r *Retriever) Stale(ctx context.Context, partition string) ([]Record, erro
 		return nil, err
 	}
 	slices.Reverse(keys)
-	rows, err := r.resolve(ctx, partition, keys, time.Time{})
+	rows, err := rd.resolve(ctx, own, keys, time.Time{})
 	if err != nil {
 		return nil, err
 	}

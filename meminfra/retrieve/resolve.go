@@ -16,15 +16,15 @@ type resolved struct {
 }
 
 // resolve reads rows from SQL. A key that SQL no longer has is left out.
-func (r *Retriever) resolve(ctx context.Context, partition string, keys []index.Key, at time.Time) (map[index.Key]resolved, error) {
+func (rd *Reading) resolve(ctx context.Context, p memory.Partition, keys []index.Key, at time.Time) (map[index.Key]resolved, error) {
 	out := make(map[index.Key]resolved, len(keys))
-	_, err := r.resolveInto(ctx, out, partition, keys, at, nil)
+	_, err := rd.resolveInto(ctx, out, p, keys, at, nil)
 	return out, err
 }
 
 // resolveInto is resolve into a map, and appends a trace in the same round trip.
-func (r *Retriever) resolveInto(ctx context.Context, out map[index.Key]resolved, partition string, keys []index.Key, at time.Time, trace *memory.Trace) (traceErr, err error) {
-	p := storage.ResolveParams{Partition: partition, Trace: trace}
+func (rd *Reading) resolveInto(ctx context.Context, out map[index.Key]resolved, of memory.Partition, keys []index.Key, at time.Time, trace *memory.Trace) (traceErr, err error) {
+	p := storage.ResolveParams{Partition: of.ID(), Trace: trace}
 	for _, k := range keys {
 		if k.Owner == index.Item {
 			p.Items = append(p.Items, k.ID)
@@ -32,11 +32,11 @@ func (r *Retriever) resolveInto(ctx context.Context, out map[index.Key]resolved,
 			p.Episodes = append(p.Episodes, k.ID)
 		}
 	}
-	got, err := r.Store.Resolve(ctx, p)
+	got, err := rd.Store.Resolve(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	shown, err := r.Show(ctx, partition, got.Items, at)
+	shown, err := rd.Show(ctx, of.ID(), got.Items, at)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,9 @@ func (r *Retriever) resolveInto(ctx context.Context, out map[index.Key]resolved,
 	}
 	for i := range got.Episodes {
 		a := episodeAttr(&got.Episodes[i])
-		out[a.Key] = resolved{EpisodeRecord(&got.Episodes[i]), a}
+		rec := EpisodeRecord(&got.Episodes[i])
+		rec.label(of, got.Episodes[i].UserID)
+		out[a.Key] = resolved{rec, a}
 	}
 	return got.TraceErr, nil
 }
@@ -61,8 +63,9 @@ func evidenceEpisodes(list []storage.EvidenceRecord) []string {
 }
 
 // itemRecord shows an item as it was believed at a moment of system time; the
-// zero time asks for the present belief.
-func itemRecord(r *storage.ItemRecord, knownAt time.Time) Record {
+// zero time asks for the present belief. Words that came through what he may not
+// see are left out, though they support it.
+func (rd *Reading) itemRecord(r *storage.ItemRecord, knownAt time.Time) Record {
 	state := r.Present()
 	for _, s := range r.States {
 		if !knownAt.IsZero() && s.KnownAt(knownAt) {
@@ -79,7 +82,7 @@ func itemRecord(r *storage.ItemRecord, knownAt time.Time) Record {
 		Value:       r.Value,
 		ValidFrom:   optional(state.Valid.From),
 		ValidTo:     optional(state.Valid.To),
-		Evidence:    make([]EvidenceRef, len(r.Evidence)),
+		Evidence:    make([]EvidenceRef, 0, len(r.Evidence)),
 		Subject:     r.Subject,
 		Polarity:    r.Polarity,
 		EventAt:     r.Stated.From,
@@ -90,11 +93,14 @@ func itemRecord(r *storage.ItemRecord, knownAt time.Time) Record {
 		DerivedFrom: r.DerivedFrom,
 	}
 	for i, e := range r.Evidence {
-		out.Evidence[i] = EvidenceRef{EpisodeID: e.EpisodeID, MessageID: e.MessageID, Quote: e.Quote}
 		if i == 0 {
 			out.ConversationID = e.ConversationID
 		}
+		if rd.through(e.AgentID, e.ResourceID) {
+			out.Evidence = append(out.Evidence, EvidenceRef{EpisodeID: e.EpisodeID, MessageID: e.MessageID, Quote: e.Quote})
+		}
 	}
+	out.share(r.Scope.Visibility, r.Scope.TeamID, r.Scope.UserID)
 	return out
 }
 

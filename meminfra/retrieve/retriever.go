@@ -7,7 +7,6 @@
 package retrieve
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -33,10 +32,12 @@ var (
 const (
 	DefaultLimit = 10
 	MaxLimit     = 100
-	branchDepth  = 100 // candidates of a branch; constant, so that a limit never changes an order
+	// DefaultSharedLimit keeps the shared block small beside the caller's own.
+	DefaultSharedLimit = 3
+	branchDepth        = 100 // candidates of a branch; constant, so that a limit never changes an order
 )
 
-// Retriever searches and lists. Its fields are required but Logger.
+// Retriever searches and lists. Its fields are required but Logger and Tenant.
 type Retriever struct {
 	Store    storage.Store
 	Index    *index.Manager
@@ -45,11 +46,12 @@ type Retriever struct {
 	Now      func() time.Time
 	NewID    func() string
 	Logger   *slog.Logger
+	Tenant   string
 }
 
-// Query is a search within one partition.
+// Query is a search in what a user may read.
 type Query struct {
-	Partition  string
+	UserID     string
 	Text       string
 	Limit      int
 	Filters    Filters
@@ -64,20 +66,9 @@ type Query struct {
 	// is recent.
 	SkipContext bool
 	SkipPriors  bool
-}
-
-// view brings the partition's index up to date and runs f on it. A partition
-// that does not exist is empty.
-func (r *Retriever) view(ctx context.Context, partition string, f func(*index.View) error) error {
-	heads, err := r.Store.Heads(ctx, partition)
-	if err != nil {
-		return err
-	}
-	p, err := r.Index.Get(ctx, partition, heads[partition].Change)
-	if err != nil {
-		return err
-	}
-	return p.View(f)
+	// SharedLimit is the most hits from shared partitions: 0 is
+	// DefaultSharedLimit, negative none.
+	SharedLimit int
 }
 
 // clip checks a limit: 0 is the default, negative an error, too much the most.

@@ -21,18 +21,19 @@ const offRouteWeight = 0.9
 // search is one search under way.
 type search struct {
 	*Retriever
-	query    Query
-	adm      *admission
-	limit    int
-	intent   *intent.QueryIntent
-	intentBy *IntentModel // nil for rules
-	asked    int          // rows that the structured branch found
-	route    intent.Granularity
-	degraded []string
+	partition memory.Partition // searched
+	query     Query
+	adm       *admission
+	limit     int
+	intent    *intent.QueryIntent
+	intentBy  *IntentModel // nil for rules
+	asked     int          // rows that the structured branch found
+	route     intent.Granularity
+	degraded  []string
 }
 
-// Search ranks the rows of the partition that may be seen by how well they
-// answer the query. Errors: ErrBlankQuery, ErrLimit, ErrFilter, memory.ErrTooLong
+// Search ranks the rows that the user may see by how well they answer the query:
+// his own, and apart from them what is shared with him. Errors: ErrBlankQuery, ErrLimit, ErrFilter, memory.ErrTooLong
 // and those of the store. What fails besides (embedder, trace) is a line in
 // Degraded.
 func (r *Retriever) Search(ctx context.Context, q Query) (*Result, error) {
@@ -42,16 +43,21 @@ func (r *Retriever) Search(ctx context.Context, q Query) (*Result, error) {
 	}
 	s.readIntent(ctx)
 	embed := s.embedder(ctx)
+	rd, err := r.Begin(ctx, q.UserID)
+	if err != nil {
+		return nil, err
+	}
+	s.adm.rights = rd.Rights
 	var ranked []candidate
-	err = r.view(ctx, q.Partition, func(v *index.View) error {
+	err = rd.view(ctx, s.partition.ID(), func(v *index.View) error {
 		ranked = s.rank(v, embed)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	out := &Result{Shared: []Hit{}, Intent: s.intent, ByModel: s.intentBy != nil, Structured: s.asked, Route: string(s.route)}
-	if err := s.resolveHits(ctx, ranked, out); err != nil {
+	out := &Result{Shared: s.sharedHits(ctx, rd, embed), Intent: s.intent, ByModel: s.intentBy != nil, Structured: s.asked, Route: string(s.route)}
+	if err := s.resolveHits(ctx, rd, ranked, out); err != nil {
 		return nil, err
 	}
 	out.Degraded = s.degraded
@@ -64,11 +70,11 @@ func (r *Retriever) begin(q Query) (*search, error) {
 		return nil, err
 	}
 	q.Text = text
-	s := &search{Retriever: r, query: q, route: intent.Route(text), degraded: []string{}}
+	s := &search{Retriever: r, partition: r.own(q.UserID), query: q, route: intent.Route(text), degraded: []string{}}
 	if s.limit, err = clip(q.Limit, DefaultLimit, MaxLimit); err != nil {
 		return nil, err
 	}
-	if s.adm, err = q.Filters.compile(r.Registry, r.Now()); err != nil {
+	if s.adm, err = q.Filters.compile(r.Registry, r.Now(), nil); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -122,6 +128,7 @@ type candidate struct {
 // context of the best re-order them.
 func (s *search) rank(v *index.View, embed func(*ask) []float32) []candidate {
 	pop := takeCensus(v, s.adm.admits, s.adm.now)
+	pop.user = s.query.UserID
 	s.fallBack(pop)
 	ask := readAsk(s.query.Text, pop.people, s.adm.now)
 	vector := embed(&ask)
@@ -268,17 +275,17 @@ func rowsOf(hits []index.Hit) []int {
 // them and writes the trace. Where SQL says otherwise the choice is made anew,
 // with what it said, until it stands; a trace of an earlier choice stays behind
 // and is nobody's.
-func (s *search) resolveHits(ctx context.Context, ranked []candidate, out *Result) error {
+func (s *search) resolveHits(ctx context.Context, rd *Reading, ranked []candidate, out *Result) error {
 	known := map[index.Key]resolved{}
 	asked := map[index.Key]bool{}
 	chosen := s.choose(ranked, asked, known)
 	for {
-		out.Trace = s.newTrace(chosen)
+		out.Trace = s.newTrace(chosen, out.Shared)
 		written := &out.Trace
 		if s.query.SkipTrace {
 			written = nil
 		}
-		traceErr, err := s.resolveInto(ctx, known, s.query.Partition, newKeys(chosen, asked), s.adm.KnownAt, written)
+		traceErr, err := rd.resolveInto(ctx, known, s.partition, newKeys(chosen, asked), s.adm.KnownAt, written)
 		if err != nil {
 			return err
 		}

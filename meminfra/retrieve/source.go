@@ -75,7 +75,10 @@ func episodeAttr(e *memory.Episode) index.Attr {
 		Kind:           string(memory.KindEpisode),
 		Authority:      int8(e.Role.Authority()),
 		Polarity:       int8(memory.Positive),
+		UserID:         e.UserID,
 		AgentID:        e.AgentID,
+		ResourceID:     e.Source,
+		Private:        statesPreference(e),
 		At:             e.SentAt,
 		RecordedAt:     e.RecordedAt,
 		Role:           string(e.Role),
@@ -103,6 +106,7 @@ func itemAttr(i *memory.Item, states []memory.State) index.Attr {
 		UserID:      i.Scope.UserID,
 		TeamID:      i.Scope.TeamID,
 		AgentID:     i.Scope.AgentID,
+		Private:     i.Kind == memory.KindPreference,
 		At:          at,
 		RecordedAt:  i.RecordedAt,
 		ExpiresAt:   i.ExpiresAt,
@@ -117,6 +121,13 @@ func itemAttr(i *memory.Item, states []memory.State) index.Attr {
 		Confidence:  i.Confidence,
 		Metadata:    i.Metadata,
 		DerivedFrom: i.DerivedFrom,
+	}
+	for _, o := range i.Origins {
+		if o.Kind == memory.OriginAgent {
+			a.Agents = append(a.Agents, o.Name)
+		} else {
+			a.Resources = append(a.Resources, o.Name)
+		}
 	}
 	for n, s := range states {
 		a.States[n] = index.State{Status: string(s.Status), From: s.Valid.From, To: s.Valid.To,

@@ -49,7 +49,7 @@ func (s *search) answersNo(a *index.Attr) bool {
 
 func (s *search) aboutIntent(a *index.Attr) bool {
 	i := s.intent
-	if a.Predicate != i.Predicate || !isSubject(a, i.Subject) {
+	if a.Predicate != i.Predicate || !isSubject(a, i.Subject, s.query.UserID) {
 		return false
 	}
 	if i.Category != "" && !strings.HasPrefix(a.ValueID, i.Category+":") {
@@ -64,11 +64,17 @@ func (s *search) aboutIntent(a *index.Attr) bool {
 
 // isSubject reports whether the row is about the one named; "" is the user, and
 // things of his (a project) whose name the question leaves out.
-func isSubject(a *index.Attr, name string) bool {
+func isSubject(a *index.Attr, name, user string) bool {
 	if name == "" {
-		return a.SubjectType != "person"
+		return a.SubjectType != "person" && (a.SubjectType != memory.UserSubject.Type || isUser(a, user))
 	}
 	return a.SubjectName == memory.FoldName(name)
+}
+
+// isUser reports whether an item is about the user who asks. In a shared partition
+// the subject names the member meant.
+func isUser(a *index.Attr, user string) bool {
+	return a.SubjectType == memory.UserSubject.Type && (a.SubjectName == "" || a.SubjectName == user)
 }
 
 // byCurrency puts what is current first, then stronger authority, importance,

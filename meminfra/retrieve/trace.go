@@ -9,16 +9,16 @@ import (
 )
 
 // newTrace is the record of what is about to be handed out, the unit of feedback.
-func (s *search) newTrace(chosen []*candidate) memory.Trace {
+func (s *search) newTrace(chosen []*candidate, shared []Hit) memory.Trace {
 	t := memory.Trace{
-		Partition: s.query.Partition,
+		Partition: s.partition.ID(),
 		ID:        s.NewID(),
 		Kind:      "search",
 		Query:     s.query.Text,
 		Route:     string(s.route),
 		Degraded:  s.degraded,
 		At:        memory.Time(s.Now()),
-		Items:     make([]memory.TraceItem, len(chosen)),
+		Items:     make([]memory.TraceItem, len(chosen), len(chosen)+len(shared)),
 	}
 	if s.intent != nil {
 		if b, err := json.Marshal(s.intent); err == nil {
@@ -36,6 +36,9 @@ func (s *search) newTrace(chosen []*candidate) memory.Trace {
 		t.Items[i] = memory.TraceItem{Rank: i + 1, OwnerKind: owner, OwnerID: c.key.ID,
 			Authority: memory.Authority(c.attr.Authority), Score: c.score}
 	}
+	for i := range shared {
+		t.Items = append(t.Items, shared[i].Traced(i+1))
+	}
 	return t
 }
 
@@ -52,7 +55,7 @@ func (r *Record) Traced(rank int) memory.TraceItem {
 	if r.Kind == memory.KindEpisode {
 		owner = memory.OwnerEpisode
 	}
-	return memory.TraceItem{Rank: rank, OwnerKind: owner, OwnerID: r.ID, Authority: r.Authority}
+	return memory.TraceItem{Rank: rank, OwnerKind: owner, OwnerID: r.ID, Shared: r.Scope != "", Authority: r.Authority}
 }
 
 // traced returns the id of a trace that was written. One that was not is a line

@@ -1,0 +1,57 @@
+package access
+
+import (
+	"strings"
+	"unicode"
+)
+
+// StatesPreference reports whether a text says, in the first person, what its
+// speaker prefers, likes or always does: a preference, however it was classed.
+// It goes by English words and leans to yes, since it only ever keeps private
+// what could have been shared. Source: design section 5 (scope); papers.md
+// section 9, T4.
+func StatesPreference(text string) bool {
+	since := far // words since the last "I"
+	ofMine := far
+	for word := range strings.FieldsFuncSeq(text, notInWord) {
+		word = strings.ToLower(strings.ReplaceAll(word, "’", "'"))
+		since, ofMine = since+1, ofMine+1
+		switch {
+		case word == "i" || strings.HasPrefix(word, "i'"):
+			since = 0
+			if word == "i'd" {
+				since = 1 // "I'd rather", "I'd like"
+			}
+		case word == "my" || word == "mine":
+			ofMine = 0
+		case since <= reach && preferring[word], ofMine <= reach && favoured[word]:
+			return true
+		}
+	}
+	return false
+}
+
+const (
+	reach = 4 // words that may stand between: "I really do not like"
+	far   = 100
+)
+
+func notInWord(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' && r != '’'
+}
+
+var (
+	preferring = words(`always never usually normally typically mostly generally rarely prefer prefers preferred
+		like liked love loved hate hated enjoy enjoyed dislike disliked adore adored loathe detest despise
+		favour favor rather want wanted fan into fond keen interested passionate fascinated stand vegan
+		vegetarian pescatarian`)
+	favoured = words("favourite favourites favorite favorites fave fav preference preferences preferred hobby hobbies goal ambition dream taste tastes habit usual")
+)
+
+func words(list string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(list) {
+		set[w] = true
+	}
+	return set
+}
