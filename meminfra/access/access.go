@@ -28,6 +28,7 @@ import (
 // on an agent must be granted to him, and a resource to an agent of his.
 type Rights struct {
 	user      string
+	all       bool // whoever they are of, preferences included
 	open      bool
 	agents    map[string]bool
 	resources map[string]bool
@@ -68,6 +69,10 @@ func At(user string, events []memory.Grant, now time.Time) *Rights {
 	r.key = r.name()
 	return r
 }
+
+// Everything are the rights of whoever acts on a partition as a whole, as an
+// erasure does. No reading goes by them.
+func Everything() *Rights { return &Rights{all: true, open: true, key: "everything"} }
 
 // edge is what grants and revocations are about.
 type edge struct {
@@ -130,6 +135,9 @@ func (r *Rights) User() string {
 	}
 	return r.user
 }
+
+// Owns reports whether what is private to a user is his.
+func (r *Rights) Owns(user string) bool { return r != nil && (r.all || r.user == user) }
 
 // Open reports whether the user is in open mode.
 func (r *Rights) Open() bool { return r != nil && r.open }

@@ -111,7 +111,7 @@ func (a *admission) matches(r *index.Attr) bool {
 // its owner's alone, and what came through agents and resources is for whoever
 // holds and reaches all of them now. Source: design section 6.
 func mayRead(rights *access.Rights, r *index.Attr) bool {
-	if r.Private && r.UserID != rights.User() {
+	if r.Private && !rights.Owns(r.UserID) {
 		return false
 	}
 	if r.Owner == index.Episode {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/meminfra/memory-layer/index"
+	"github.com/meminfra/memory-layer/meminfra/access"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 )
 
@@ -69,11 +70,11 @@ func lastRows(v *index.View, adm *admission, limit int, before int64) (keys []in
 // expired ones included, for an erasure: unlike List it looks at one moment of
 // the index only, and resolves nothing.
 func (r *Retriever) Matching(ctx context.Context, partition string, f Filters) (items, episodes []string, err error) {
-	adm, err := f.compile(r.Registry, time.Time{}) // before anything expires
+	adm, err := f.compile(r.Registry, time.Time{}, access.Everything()) // before anything expires
 	if err != nil {
 		return nil, nil, err
 	}
-	err = r.view(ctx, partition, func(v *index.View) error {
+	err = r.viewNow(ctx, partition, func(v *index.View) error {
 		for row := range v.Admit(adm.admits).All() {
 			if k := v.Attr(row).Key; k.Owner == index.Item {
 				items = append(items, k.ID)

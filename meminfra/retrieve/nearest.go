@@ -40,14 +40,14 @@ func (rd *Reading) Nearest(ctx context.Context, partition string, vector []float
 	return near
 }
 
-// viewNow is view of the partition as it stands now: an Add has written to it
-// since it began.
-func (rd *Reading) viewNow(ctx context.Context, partition string, f func(*index.View) error) error {
-	heads, err := rd.Store.Heads(ctx, partition)
+// viewNow runs f on the partition's index, brought up to where it stands now: an
+// Add has written to it since it began.
+func (r *Retriever) viewNow(ctx context.Context, partition string, f func(*index.View) error) error {
+	heads, err := r.Store.Heads(ctx, partition)
 	if err != nil {
 		return err
 	}
-	p, err := rd.Index.Get(ctx, partition, heads[partition].Change)
+	p, err := r.Index.Get(ctx, partition, heads[partition].Change)
 	if err != nil {
 		return err
 	}

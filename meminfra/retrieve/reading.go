@@ -76,12 +76,12 @@ func (rd *Reading) view(ctx context.Context, partition string, f func(*index.Vie
 // Admits reports whether he may read an item, whatever its status: it came
 // through his agents and resources alone, and it is not another's preference.
 func (rd *Reading) Admits(i *memory.Item) bool {
-	return rd.Rights.Through(i.Origins) && (i.Kind != memory.KindPreference || i.Scope.UserID == rd.Rights.User())
+	return rd.Rights.Through(i.Origins) && (i.Kind != memory.KindPreference || rd.Rights.Owns(i.Scope.UserID))
 }
 
 // AdmitsEpisode is Admits for an episode.
 func (rd *Reading) AdmitsEpisode(e *memory.Episode) bool {
-	return rd.through(e.AgentID, e.Source) && (e.UserID == rd.Rights.User() || !statesPreference(e))
+	return rd.through(e.AgentID, e.Source) && (rd.Rights.Owns(e.UserID) || !statesPreference(e))
 }
 
 // through reports whether he may see what came through an agent and a resource.
