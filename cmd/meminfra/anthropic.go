@@ -10,6 +10,9 @@ import (
 	"github.com/meminfra/memory-layer/meminfra/llm/provider"
 )
 
+// anthropicLinked tells whether that provider can be used.
+const anthropicLinked = true
+
 // anthropicGenerator links Anthropic's SDK, which doubles what the command takes
 // to build; only builds with -tags anthropic have it.
 func anthropicGenerator(s provider.Settings, key string, client *http.Client) (llm.Generator, error) {

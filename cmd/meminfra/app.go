@@ -4,12 +4,16 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
+
+	"github.com/meminfra/memory-layer/meminfra/llm"
 )
 
 // app is everything a command touches outside itself, so that tests need no
@@ -23,7 +27,13 @@ type app struct {
 	progress       bool   // stderr is a terminal: a progress bar makes sense
 	name           string // how the user runs this program
 
-	db     string // --db
+	http   *http.Client // asks whether a local server is there; nil is its own
+	db     string       // --db
+	flags  *pflag.FlagSet
+	usage  bool // --usage
+	tally  *llm.Tally
+	warned bool // of a config file that others may read
+	settingFlags
 	target target // what was opened last: its password stays out of errors
 }
 
@@ -49,7 +59,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root.SetArgs(args)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	err := root.ExecuteContext(ctx)
+	ctx, a.tally = llm.WithTally(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
+	a.printUsed(cmd)
 	if err == nil {
 		return exitOK
 	}
@@ -71,6 +83,8 @@ Environment:
   DIRECT_URL     preferred over DATABASE_URL by migrate and init, for a
                  PostgreSQL behind a pooler
   XDG_DATA_HOME  where the default store lives
+  XDG_CONFIG_HOME where the config file lives; LLM_*, EMBEDDING_* and
+                 MODEL_INTENT go before what it says
   LEDGER_KEY     a secret that the ledger's hashes are made with, if any;
                  LEDGER_OLD_KEYS are earlier ones, separated by commas`,
 		Args:          a.unknownCommand,
@@ -83,8 +97,11 @@ Environment:
 		return usage(err.Error(), cmd.CommandPath()+" --help")
 	})
 	root.PersistentFlags().StringVar(&a.db, "db", "",
-		"the store: sqlite:PATH or postgres://... (default: DATABASE_URL, else a SQLite file in the data folder)")
-	root.AddCommand(a.demoCommand(), a.initCommand(), a.migrateCommand(), a.addCommand(), a.searchCommand(), a.answerCommand(),
+		"the store: sqlite:PATH or postgres://... (default: DATABASE_URL, else a file in the data folder)")
+	root.PersistentFlags().BoolVar(&a.usage, "usage", false, "say at the end what models were used; --json documents always do")
+	a.settingFlags.bind(root.PersistentFlags())
+	a.flags = root.PersistentFlags()
+	root.AddCommand(a.demoCommand(), a.initCommand(), a.configCommand(), a.usageCommand(), a.migrateCommand(), a.addCommand(), a.searchCommand(), a.answerCommand(),
 		a.getCommand(), a.listCommand(), a.historyCommand(), a.editCommand(), a.retractCommand(), a.restoreCommand(),
 		a.deriveCommand(), a.staleCommand(), a.reprocessCommand(), a.reembedCommand(), a.reindexCommand(), a.importCommand(), a.evalCommand(), a.versionCommand())
 	return root

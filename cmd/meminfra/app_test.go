@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,6 +24,7 @@ type cli struct {
 	env   map[string]string
 	stdin string
 	now   time.Time
+	http  *http.Client // for init's health request; nil finds nothing
 }
 
 func newCLI(t *testing.T) *cli {
@@ -49,6 +52,11 @@ func onPostgres(t *testing.T, test func(*testing.T, *cli)) {
 	test(t, c)
 }
 
+// nobody is a network on which no server is.
+type nobody struct{}
+
+func (nobody) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New("refused") }
+
 type outcome struct {
 	stdout, stderr string
 	code           int
@@ -59,6 +67,9 @@ func (c *cli) run(args ...string) outcome {
 	var stdout, stderr bytes.Buffer
 	a := &app{stdin: strings.NewReader(c.stdin), stdout: &stdout, stderr: &stderr, name: "meminfra",
 		getenv: func(key string) string { return c.env[key] }, now: func() time.Time { return c.now }}
+	if a.http = c.http; a.http == nil {
+		a.http = &http.Client{Transport: nobody{}}
+	}
 	code := a.run(context.Background(), args)
 	return outcome{stdout.String(), stderr.String(), code}
 }

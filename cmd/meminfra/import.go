@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meminfra/memory-layer/meminfra"
+	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 )
 
@@ -242,6 +243,7 @@ type importDoc struct {
 	Sessions      int                   `json:"sessions"` // those that the file names
 	Actions       map[memory.Action]int `json:"actions"`
 	Rejections    int                   `json:"rejections"`
+	Usage         []llm.Line            `json:"usage"`
 }
 
 var allActions = []memory.Action{memory.ActionAdd, memory.ActionNoop, memory.ActionSupersede, memory.ActionRetract}
@@ -274,6 +276,7 @@ func (d *importDoc) count(res *meminfra.AddResult) {
 
 func (a *app) printImported(d importDoc, asJSON bool) error {
 	if asJSON {
+		d.Usage = a.tally.Lines()
 		return a.printJSON(d)
 	}
 	read := count(d.Messages, "message") + " in " + count(d.Conversations, "conversation")

@@ -11,16 +11,19 @@ import (
 	"github.com/meminfra/memory-layer/predicates"
 )
 
-// layerOptions reads from the environment which models are used: LLM_* for
-// extraction and answers, EMBEDDING_* for vectors, and LEDGER_KEY. Without them
-// everything is built in. meter counts what they use.
+// layerOptions chooses by the settings which models are used, one for extraction
+// and answers, one for vectors, and reads LEDGER_KEY. A key that merely lies in
+// the environment of another tool is no choice: without one everything is built
+// in. meter counts what they use.
 func (a *app) layerOptions(ctx context.Context, meter *llm.Meter) (*meminfra.Options, error) {
 	opts := &meminfra.Options{Now: a.now}
 	opts.LedgerKey, opts.OldLedgerKeys = a.ledgerKeys()
-	generator, embedder, err := provider.FromEnv(a.getenv)
+	s, err := a.settings()
 	if err != nil {
 		return nil, err
 	}
+	generator, embedder := s.LLM, s.Embedding
+	opts.TokensPerDay, opts.CallsPerDay, opts.ModelIntent = s.TokensPerDay, s.CallsPerDay, s.ModelIntent
 	with := provider.Options{Getenv: a.getenv, Anthropic: anthropicGenerator, Meter: meter}
 	if embedder != nil {
 		if opts.Embedder, err = embedder.Embedder(ctx, with); err != nil {

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -76,24 +77,70 @@ type Options struct {
 // for these two providers at their own addresses. Errors name the variable and
 // never its value.
 func FromEnv(getenv func(string) string) (generator, embedder *Settings, err error) {
-	if generator, err = fromEnv(getenv, "LLM_"); err != nil {
-		return nil, nil, err
-	}
-	embedder, err = fromEnv(getenv, "EMBEDDING_")
-	if err != nil {
-		return nil, nil, err
-	}
-	return generator, embedder, nil
+	return FromEnvOver(getenv, nil, nil)
 }
+
+// FromEnvOver is FromEnv for who has settings from elsewhere, which may be nil.
+// They remain where nothing is set, and where only LLM_MODEL, EMBEDDING_MODEL or
+// EMBEDDING_DIMENSIONS is, with that changed; any other variable replaces them
+// whole, so that no key goes to an address that it was not given for.
+func FromEnvOver(getenv func(string) string, generator, embedder *Settings) (g, e *Settings, err error) {
+	if g, err = fromEnvOver(getenv, "LLM_", generator); err != nil {
+		return nil, nil, err
+	}
+	if e, err = fromEnvOver(getenv, "EMBEDDING_", embedder); err != nil {
+		return nil, nil, err
+	}
+	return g, e, nil
+}
+
+func fromEnvOver(getenv func(string) string, prefix string, base *Settings) (*Settings, error) {
+	get := func(name string) string { return strings.TrimSpace(getenv(prefix + name)) }
+	if base == nil || get("PROVIDER")+get("BASE_URL")+get("API_KEY") != "" {
+		s, err := fromEnv(getenv, prefix)
+		if s == nil && err == nil {
+			s = base
+		}
+		return s, err
+	}
+	s := *base
+	if model := get("MODEL"); model != "" {
+		s.Model = model
+	}
+	if prefix == "EMBEDDING_" {
+		n, err := dimensions(get("DIMENSIONS"))
+		if err != nil {
+			return nil, err
+		}
+		if n > 0 {
+			s.Dimensions = n
+		}
+	}
+	return &s, nil
+}
+
+// dimensions reads EMBEDDING_DIMENSIONS; "" is 0.
+func dimensions(text string) (int, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n <= 0 || n > maxDimensions {
+		return 0, errors.New("EMBEDDING_DIMENSIONS: want a number from 1 to 65536")
+	}
+	return n, nil
+}
+
+const maxDimensions = 1 << 16
 
 func fromEnv(getenv func(string) string, prefix string) (*Settings, error) {
 	get := func(name string) string { return strings.TrimSpace(getenv(prefix + name)) }
 	s := &Settings{Provider: canonical(get("PROVIDER")), Model: get("MODEL"), BaseURL: get("BASE_URL")}
-	dimensions := get("DIMENSIONS")
+	wide := get("DIMENSIONS")
 	if get("API_KEY") != "" {
 		s.KeyEnv = prefix + "API_KEY"
 	}
-	if *s == (Settings{}) && dimensions == "" {
+	if *s == (Settings{}) && wide == "" {
 		return nil, nil
 	}
 	if s.Provider == "" {
@@ -109,18 +156,15 @@ func fromEnv(getenv func(string) string, prefix string) (*Settings, error) {
 		if s.Model == "" && s.Provider == OpenAI {
 			s.Model = "text-embedding-3-small"
 		}
-		if dimensions != "" {
-			n, err := strconv.Atoi(dimensions)
-			if err != nil || n <= 0 || n > 1<<16 {
-				return nil, errors.New("EMBEDDING_DIMENSIONS: want a number from 1 to 65536")
-			}
-			s.Dimensions = n
+		var err error
+		if s.Dimensions, err = dimensions(wide); err != nil {
+			return nil, err
 		}
 		if s.Provider == Anthropic {
 			return nil, errors.New("EMBEDDING_PROVIDER: anthropic has no embeddings")
 		}
 	}
-	if err := s.check(); err != nil {
+	if err := s.Check(); err != nil {
 		return nil, fmt.Errorf("%s*: %w", prefix, err)
 	}
 	return s, nil
@@ -130,20 +174,53 @@ func canonical(provider string) string {
 	return strings.ReplaceAll(strings.ToLower(provider), "-", "_")
 }
 
-// check says what is missing before a call finds out.
-func (s Settings) check() error {
+// A SettingError says which field of Settings is wrong. It holds no value.
+type SettingError struct {
+	Field string // as in JSON
+	Fault string
+}
+
+func (e *SettingError) Error() string { return e.Fault }
+
+// Check says what is wrong before a call finds out. Errors: *SettingError.
+func (s Settings) Check() error {
 	_, known := bases[s.Provider]
+	fault := func(field, format string, args ...any) error {
+		return &SettingError{Field: field, Fault: fmt.Sprintf(format, args...)}
+	}
 	switch {
 	case !known:
-		return errors.New("unknown provider: want openai, openrouter, openai_compatible, ollama or anthropic")
+		return fault("provider", "unknown provider: want openai, openrouter, openai_compatible, ollama or anthropic")
 	case s.Provider == Compatible && s.BaseURL == "":
-		return errors.New("provider openai_compatible needs a base URL: without one the key and the texts would go to OpenAI")
+		return fault("base_url", "provider openai_compatible needs a base URL: without one the key and the texts would go to OpenAI")
+	case s.BaseURL != "" && !plainURL(s.BaseURL):
+		return fault("base_url", "want http:// or https:// and a host, without a user, a password or a query")
 	case s.Model == "":
-		return errors.New("no model")
+		return fault("model", "no model")
 	case s.KeyEnv == "" && s.BaseURL == "" && s.Provider != Ollama:
-		return fmt.Errorf("provider %s needs an API key", s.Provider)
+		return fault("api_key_env", "provider %s needs an API key", s.Provider)
+	case !isVariable(s.KeyEnv):
+		return fault("api_key_env", "want the name of an environment variable, in capitals: the key itself does not belong here")
+	case s.Dimensions < 0 || s.Dimensions > maxDimensions:
+		return fault("dimensions", "want a number from 1 to 65536, or 0 for the model's own")
 	}
 	return nil
+}
+
+// plainURL reports whether an address holds nothing that could be a secret.
+func plainURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
+}
+
+// isVariable reports whether s names a variable, as keys hardly ever do.
+func isVariable(s string) bool {
+	for i, r := range s {
+		if r != '_' && (r < 'A' || r > 'Z') && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return true
 }
 
 // Generator returns the model that the settings choose, metered and under the
@@ -201,7 +278,7 @@ func (s Settings) Embedder(ctx context.Context, o Options) (llm.Embedder, error)
 // key checks the settings and looks the key up. A variable that is named and
 // empty is an error: the server's own would say less.
 func (s Settings) key(o Options) (string, error) {
-	if err := s.check(); err != nil {
+	if err := s.Check(); err != nil {
 		return "", err
 	}
 	if s.KeyEnv == "" {

@@ -1,0 +1,292 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/meminfra/memory-layer/meminfra/llm/llmtest"
+)
+
+const testKey = "sk-test-0123456789abcdef"
+
+// configured returns a cli with a folder for configurations, and the file's path.
+func configured(t *testing.T) (*cli, string) {
+	c := newCLI(t)
+	c.env["XDG_CONFIG_HOME"] = filepath.Join(t.TempDir(), "config")
+	return c, filepath.Join(c.env["XDG_CONFIG_HOME"], "meminfra", "config.json")
+}
+
+// local is a machine with an Ollama server; asked are the requests made.
+type local struct{ asked *[]string }
+
+func (l local) RoundTrip(r *http.Request) (*http.Response, error) {
+	*l.asked = append(*l.asked, r.Method+" "+r.URL.String())
+	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: r}, nil
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// What init finds is shown and written, keys by their variable; nobody but the
+// local server is asked anything.
+func TestInitFindsModels(t *testing.T) {
+	for name, tt := range map[string]struct {
+		env   map[string]string
+		flags []string
+		local bool
+		file  []string // in the file
+		out   []string // in the output
+	}{
+		"nothing": {file: []string{`"llm": null`, `"embedding": null`},
+			out: []string{"no server on this machine", "OPENAI_API_KEY     not set", "built in: no model is asked", "(written)"}},
+		"a key": {env: map[string]string{"OPENAI_API_KEY": testKey},
+			file: []string{`"api_key_env": "OPENAI_API_KEY"`, `"provider": "openai"`, `"model": "text-embedding-3-small"`},
+			out:  []string{"OPENAI_API_KEY     set", "llm          openai gpt-5-mini, key in OPENAI_API_KEY (config file)", "messages and questions are sent there", "meminfra reembed"}},
+		"a key and no wish for it": {env: map[string]string{"OPENAI_API_KEY": testKey}, flags: []string{"--use", "builtin"},
+			file: []string{`"llm": null`}, out: []string{"OPENAI_API_KEY     set", "built in"}},
+		"ollama without a model": {local: true, file: []string{`"llm": null`}, out: []string{"running; to use it name a model"}},
+		"ollama goes first": {local: true, env: map[string]string{"OPENAI_API_KEY": testKey},
+			flags: []string{"--model", "llama3.2", "--embedding-model", "nomic-embed-text"},
+			file:  []string{`"provider": "ollama"`, `"model": "llama3.2"`, `"model": "nomic-embed-text"`}, out: []string{"ollama llama3.2 (config file)"}},
+		"this program's own variables go before": {env: map[string]string{"OPENAI_API_KEY": testKey, "LLM_MODEL": "m", "LLM_BASE_URL": "http://127.0.0.1:9/v1", "LLM_API_KEY": testKey},
+			file: []string{`"provider": "openai_compatible"`, `"api_key_env": "LLM_API_KEY"`, `"embedding": null`}, out: []string{"openai_compatible m at http://127.0.0.1:9/v1, key in LLM_API_KEY"}},
+		"unusable variables": {env: map[string]string{"EMBEDDING_PROVIDER": "anthropic", "EMBEDDING_MODEL": "m"},
+			file: []string{`"embedding": null`}, out: []string{"set, but not usable: EMBEDDING_PROVIDER: anthropic has no embeddings"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, path := configured(t)
+			var asked []string
+			if tt.local {
+				c.http = &http.Client{Transport: local{&asked}}
+			}
+			for k, v := range tt.env {
+				c.env[k] = v
+			}
+			o := c.run(append([]string{"init"}, tt.flags...)...)
+			if unusable := name == "unusable variables"; (o.code != exitOK) != unusable || strings.Contains(o.stdout+o.stderr, testKey) {
+				t.Fatalf("exit %d\n%s%s", o.code, o.stdout, o.stderr)
+			}
+			file := read(t, path)
+			for _, want := range tt.file {
+				if !strings.Contains(file, want) {
+					t.Errorf("want %s in %s", want, file)
+				}
+			}
+			for _, want := range tt.out {
+				if !strings.Contains(o.stdout, want) {
+					t.Errorf("want %q in\n%s", want, o.stdout)
+				}
+			}
+			info, err := os.Stat(path)
+			if err != nil || strings.Contains(file, testKey) || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+				t.Errorf("%v, error %v, file %s", info.Mode(), err, file)
+			}
+			if tt.local && !slices.Equal(asked, []string{"GET http://127.0.0.1:11434/api/version"}) {
+				t.Errorf("asked %v", asked)
+			}
+		})
+	}
+}
+
+// A file that is there stays, whoever wrote it.
+func TestInitIsSafeToRepeat(t *testing.T) {
+	c, path := configured(t)
+	c.ok("init")
+	if out := c.ok("init"); !strings.Contains(out, "(unchanged)") {
+		t.Errorf("again: %s", out)
+	}
+	c.env["OPENAI_API_KEY"] = testKey
+	if out := c.ok("init"); !strings.Contains(out, "kept as it is; --force") || !strings.Contains(out, "built in") {
+		t.Errorf("with a key: %s", out)
+	}
+	edited := "{\n \"calls_per_day\": 7 }"
+	if err := os.WriteFile(path, []byte(edited), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out := c.ok("init"); read(t, path) != edited || !strings.Contains(out, "kept as it is") {
+		t.Errorf("edited by hand: %s", out)
+	}
+	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if o := c.run("init"); o.code != exitFailure || !strings.Contains(o.stderr, path) || read(t, path) != "{" {
+		t.Errorf("broken: %+v", o)
+	}
+	c.ok("init", "--force")
+	if file := read(t, path); !strings.Contains(file, "OPENAI_API_KEY") {
+		t.Errorf("forced: %s", file)
+	}
+	c.ok("init", "--use", "builtin", "--force")
+	if file := read(t, path); strings.Contains(file, "OPENAI_API_KEY") {
+		t.Errorf("built in: %s", file)
+	}
+	if o := c.run("init", "--use", "ollama"); o.code != exitUsage {
+		t.Errorf("not there: %+v", o)
+	}
+	c.fails(exitUsage, "--use", "init", "--use", "magic")
+}
+
+// A broken file is named, and the field at fault; its values are not.
+func TestBrokenConfig(t *testing.T) {
+	c, path := configured(t)
+	c.ok("init")
+	for text, want := range map[string]string{
+		`{`:                        "ends too soon",
+		"{\n\"llm\" 1}":            "line 2",
+		`{} {}`:                    "something follows",
+		`{"secret":1}`:             "secret: unknown field",
+		`{"calls_per_day":"many"}`: "calls_per_day: want a whole number",
+		`{"calls_per_day":-1}`:     "calls_per_day: negative",
+		`{"llm":"openai"}`:         "llm: want an object",
+		`{"llm":{"provider":"sk-test","model":"m"}}`:                                                    "llm.provider: unknown provider",
+		`{"llm":{"provider":"openai","model":"m","api_key_env":"sk-test-0123"}}`:                        "llm.api_key_env: want the name",
+		`{"llm":{"provider":"openai","api_key_env":"K"}}`:                                               "llm.model: no model",
+		`{"llm":{"provider":"openai_compatible","model":"m"}}`:                                          "llm.base_url:",
+		`{"llm":{"provider":"openai_compatible","model":"m","base_url":"http://u:sk-test@h"}}`:          "llm.base_url:",
+		`{"embedding":{"provider":"anthropic","model":"m","api_key_env":"K"}}`:                          "embedding.provider:",
+		`{"embedding":{"provider":"openai","model":"m","api_key_env":"K","dimensions":-3}}`:             "embedding.dimensions:",
+		`{"embedding":{"provider":"openai","model":"m","api_key_env":"K","dimensions":3,"batch":true}}`: "batch: unknown field",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"search", "--user", "ada", "what"}, {"config"}} {
+			o := c.fails(exitFailure, "config "+path+": "+"", args...)
+			if !strings.Contains(o.stderr, want) || strings.Contains(o.stderr, "sk-test") {
+				t.Errorf("%s: %s", text, o.stderr)
+			}
+		}
+		c.ok("demo") // built in, whatever the file says
+	}
+}
+
+func TestConfigOfOthers(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("files have no such modes there")
+	}
+	c, path := configured(t)
+	c.ok("init")
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if o := c.run("search", "--user", "ada", "what"); o.code != exitOK || strings.Count(o.stderr, "others may read it") != 1 {
+		t.Errorf("readable by others: %+v", o)
+	}
+	if err := os.Chmod(path, 0o620); err != nil {
+		t.Fatal(err)
+	}
+	if o := c.fails(exitFailure, "others may write it", "search", "--user", "ada", "what"); !strings.Contains(o.stderr, "chmod 600") {
+		t.Errorf("no hint: %s", o.stderr)
+	}
+}
+
+// The environment goes before the file, flags before both; config shows what
+// holds, and no key.
+func TestSettingsPrecedence(t *testing.T) {
+	c, path := configured(t)
+	type shown struct {
+		LLM *struct {
+			Provider string `json:"provider"`
+			Model    string `json:"model"`
+			BaseURL  string `json:"base_url"`
+			KeyEnv   string `json:"api_key_env"`
+			KeySet   bool   `json:"api_key_set"`
+		} `json:"llm"`
+		Tokens int64             `json:"tokens_per_day"`
+		Calls  int64             `json:"calls_per_day"`
+		Intent bool              `json:"model_intent"`
+		From   map[string]string `json:"from"`
+	}
+	show := func(args ...string) (s shown) {
+		t.Helper()
+		c.document(&s, append([]string{"config", "--json"}, args...)...)
+		return s
+	}
+	c.env["OPENAI_API_KEY"] = testKey
+	if s := show(); s.LLM != nil {
+		t.Errorf("a key in the environment is taken for a wish: %+v", s)
+	}
+	c.ok("init")
+	s := show()
+	if s.LLM == nil || s.LLM.Model != "gpt-5-mini" || !s.LLM.KeySet || s.From["llm"] != fromFile {
+		t.Errorf("file: %+v", s)
+	}
+	c.env["LLM_MODEL"], c.env["LLM_CALLS_PER_DAY"], c.env["MODEL_INTENT"] = "bigger", "20", "true"
+	s = show()
+	if s.LLM.Model != "bigger" || s.LLM.KeyEnv != "OPENAI_API_KEY" || s.Calls != 20 || !s.Intent || s.From["calls_per_day"] != fromEnv {
+		t.Errorf("a model by the environment: %+v", s)
+	}
+	c.env["LLM_BASE_URL"] = "http://127.0.0.1:9/v1"
+	if s = show(); s.LLM.KeyEnv != "" || s.LLM.Provider != "openai_compatible" || s.From["llm"] != fromEnv {
+		t.Errorf("the file's key goes to another address: %+v", s)
+	}
+	s = show("--calls-per-day", "0", "--tokens-per-day", "5", "--model-intent=false", "--builtin")
+	if s.LLM != nil || s.Calls != 0 || s.Tokens != 5 || s.Intent || s.From["tokens_per_day"] != fromFlag {
+		t.Errorf("flags: %+v", s)
+	}
+	if out := c.ok("config", "--calls-per-day", "3"); strings.Contains(out, testKey) || !strings.Contains(out, "3 calls (flag)") || !strings.Contains(out, path) {
+		t.Errorf("config: %s", out)
+	}
+	c.env["LLM_CALLS_PER_DAY"] = "many"
+	c.fails(exitUsage, "LLM_CALLS_PER_DAY", "config")
+	delete(c.env, "LLM_CALLS_PER_DAY")
+	c.fails(exitUsage, "--tokens-per-day", "config", "--tokens-per-day", "-1")
+	c.fails(exitFailure, "there is no such file", "config", "--config", path+".none")
+	other := filepath.Join(t.TempDir(), "other.json")
+	c.ok("init", "--config", other, "--use", "openai", "--model", "chosen")
+	if file := read(t, other); !strings.Contains(file, "chosen") {
+		t.Errorf("--config: %s", file)
+	}
+}
+
+// A model by the config file: what it uses is said at the end, kept, listed, and
+// bounded by the budget, for every process.
+func TestUsageAndBudgetOfTheCommand(t *testing.T) {
+	onStores(t, func(t *testing.T, c *cli) {
+		server := llmtest.NewOpenAI(llmtest.Reply(`{"memories":[]}`))
+		defer server.Close()
+		c.env["LLM_BASE_URL"], c.env["LLM_MODEL"] = server.URL, "m"
+		c.ok("init")
+		out := c.ok("add", "--user", "ada", "--usage", "I keep bees.")
+		if !strings.Contains(out, "used extract by m: 1 call, 100 tokens in, 10 out\n") {
+			t.Errorf("add --usage: %s", out)
+		}
+		var added struct {
+			Usage []map[string]any `json:"usage"`
+		}
+		c.document(&added, "add", "--user", "ada", "--usage", "--json", "I keep hens.")
+		if len(added.Usage) != 1 || added.Usage[0]["operation"] != "extract" || added.Usage[0]["calls"] != 1.0 {
+			t.Errorf("add --usage --json: %+v", added)
+		}
+		if o := c.run("search", "--user", "ada", "--usage", "bees"); o.code != exitOK || !strings.Contains(o.stdout, "used no model") {
+			t.Errorf("search --usage: %+v", o)
+		}
+		o := c.run("add", "--user", "ada", "--calls-per-day", "2", "--usage", "I keep cats.")
+		if o.code != exitFailure || !strings.Contains(o.stderr, "budget used up") || !strings.Contains(o.stdout, "stored 1 message") || strings.Contains(o.stderr, "cats") {
+			t.Errorf("over budget: %+v", o)
+		}
+		if out := c.ok("usage", "--user", "ada"); out != "2025-06-01  extract    m                         2 calls, 200 tokens in, 20 out\ntotal: 2 calls, 200 tokens in, 20 out\n" {
+			t.Errorf("usage: %q", out)
+		}
+		var doc map[string]any
+		c.document(&doc, "usage", "--user", "ada", "--since", "2025-06-01", "--json")
+		wantKeys(t, "usage", doc, "lines total")
+		wantKeys(t, "line", doc["lines"].([]any)[0], "day operation model calls input_tokens output_tokens")
+		if out := c.ok("usage", "--user", "ada", "--since", "2025-06-02"); out != "no model was used\n" {
+			t.Errorf("usage --since: %q", out)
+		}
+		c.fails(exitUsage, "no user", "usage")
+		c.fails(exitUsage, "--since", "usage", "--user", "ada", "--since", "soon")
+	})
+}
