@@ -78,4 +78,5 @@ func (b *Bitmap) All() iter.Seq[int] {
 	}
 }
 
-func (b *Bitmap) bytes() int64 { return int64(8 * cap(b.words)) }
+// Bytes is what the set costs in memory.
+func (b *Bitmap) Bytes() int64 { return int64(8 * cap(b.words)) }

@@ -241,14 +241,14 @@ func TestSoak(t *testing.T) {
 	}
 	close(stop)
 	all.Wait()
+	s.m.Close()
 	if last.heap > first.heap*3/2+16<<20 || last.files > first.files+5 || last.routines > first.routines+5 {
 		t.Errorf("grew from %+v to %+v", first, last)
 	}
 }
 
-// A remembered admitted set holds until a row's answer changes, by time or by a
-// write.
-func TestAdmitAt(t *testing.T) {
+// What is remembered holds until a row's answer changes, by time or by a write.
+func TestKeep(t *testing.T) {
 	p := index.NewPartition(engines)
 	rows := makeRows(10, 1, "ada")
 	noon := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
@@ -259,12 +259,19 @@ func TestAdmitAt(t *testing.T) {
 	asked := 0
 	count := func(key string, now time.Time) (n int) {
 		_ = p.View(func(v *index.View) error {
-			n = v.AdmitAt(key, now, func(a *index.Attr) (bool, time.Time) {
-				asked++
-				if now.Before(a.ExpiresAt) {
-					return true, a.ExpiresAt
-				}
-				return false, time.Time{}
+			n = index.Keep(v, key, now, func() (*index.Bitmap, time.Time) {
+				var next time.Time
+				set := v.Admit(func(a *index.Attr) bool {
+					asked++
+					if !now.Before(a.ExpiresAt) {
+						return false
+					}
+					if next.IsZero() || a.ExpiresAt.Before(next) {
+						next = a.ExpiresAt
+					}
+					return true
+				})
+				return set, next
 			}).Count()
 			return nil
 		})

@@ -39,14 +39,17 @@ func (e *BehindError) Error() string {
 }
 
 // Manager keeps the indexes of many partitions under one byte budget and loads
-// what is missing or stale. It starts no goroutine. All methods are safe for
-// concurrent use.
+// what is missing or stale. All methods are safe for concurrent use. It runs no
+// goroutine but one for each rebuild that is due, until that is done; Close waits
+// for them.
 //
 // Whoever asks for a newer change number than there is loads it, on their own
 // time; others who need it wait for that one load. Those who ask for what is
 // there get it at once, and go on reading the old rows until the new ones are
 // in: a load reads SQL without any lock on the index, all rows are built beside
-// the old ones, and a delta holds readers up only while its rows are put in.
+// the old ones, and a delta holds readers up only while its rows are put in. An
+// index that has become mostly holes is rebuilt in the background, for which
+// nobody waits.
 type Manager struct {
 	load    LoadFunc
 	engines Engines
@@ -56,6 +59,11 @@ type Manager struct {
 	entries map[string]*list.Element
 	used    *list.List // of *entry, latest first
 	bytes   int64
+	closed  bool
+
+	rebuilds sync.WaitGroup
+	ctx      context.Context // of rebuilds, ended by Close
+	stop     context.CancelFunc
 }
 
 type entry struct {
@@ -64,6 +72,7 @@ type entry struct {
 	bytes  int64
 	loaded bool
 	flight *flight // the load in progress, nil for none
+	renews bool    // a rebuild is under way
 }
 
 // flight is one load that several callers wait for.
@@ -78,13 +87,25 @@ func New(load LoadFunc, engines Engines, opts *Options) *Manager {
 	if opts == nil {
 		opts = &Options{}
 	}
-	return &Manager{
+	m := &Manager{
 		load:    load,
 		engines: engines,
 		budget:  cmp.Or(opts.Budget, DefaultBudget),
 		entries: make(map[string]*list.Element),
 		used:    list.New(),
 	}
+	m.ctx, m.stop = context.WithCancel(context.Background())
+	return m
+}
+
+// Close ends the rebuilds that are under way and waits for them. What is loaded
+// stays usable; no rebuild is begun any more.
+func (m *Manager) Close() {
+	m.mu.Lock()
+	m.closed = true
+	m.mu.Unlock()
+	m.stop()
+	m.rebuilds.Wait()
 }
 
 // Get returns the index of a partition at change or later, loading all or the
@@ -158,12 +179,9 @@ func (m *Manager) fly(ctx context.Context, e *entry, f *flight, change int64) (*
 }
 
 // refresh loads and applies what e lacks. A delta that does not fit asks for all
-// rows; so does an index that is mostly holes.
+// rows.
 func (m *Manager) refresh(ctx context.Context, e *entry) error {
 	since := e.p.Watermark()
-	if e.p.holey() {
-		since = 0
-	}
 	err := m.loadAndApply(ctx, e, since)
 	if since > 0 && (errors.Is(err, ErrOutOfOrder) || errors.Is(err, ErrModel)) {
 		err = m.loadAndApply(ctx, e, 0)
@@ -186,7 +204,7 @@ func (m *Manager) loadAndApply(ctx context.Context, e *entry, since int64) error
 // land ends a flight: it books the memory and makes room. An entry that was
 // dropped or never loaded is not kept.
 func (m *Manager) land(e *entry, f *flight) {
-	bytes := e.p.Stats().Bytes
+	stats := e.p.Stats()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e.flight = nil
@@ -199,9 +217,64 @@ func (m *Manager) land(e *entry, f *flight) {
 		m.remove(el)
 		return
 	}
+	m.book(e, stats.Bytes)
+	if stats.holey() && !e.renews && !m.closed {
+		e.renews = true
+		m.rebuilds.Go(func() { m.renew(e) })
+	}
+}
+
+// book notes what an index costs and makes room.
+func (m *Manager) book(e *entry, bytes int64) {
 	m.bytes += bytes - e.bytes
 	e.bytes = bytes
 	m.evict()
+}
+
+// renew rebuilds an index while the old rows serve. If that fails they go on
+// serving, and whoever brings the next delta has it tried again.
+func (m *Manager) renew(e *entry) {
+	_ = m.rebuild(m.ctx, e)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e.renews = false
+}
+
+func (m *Manager) rebuild(ctx context.Context, e *entry) error {
+	err := e.p.rebuild(ctx, func(since int64) (Delta, error) { return m.load(ctx, e.name, since) })
+	if err != nil {
+		return fmt.Errorf("rebuild index: %w", err)
+	}
+	bytes := e.p.Stats().Bytes
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if el, ok := m.entries[e.name]; ok && el.Value.(*entry) == e {
+		m.book(e, bytes)
+	}
+	return nil
+}
+
+// Rebuild builds the index of a partition anew from SQL, at its full speed (a
+// large one gets its graph at once), on the caller's time; the old one, if there
+// is one, serves meanwhile. Errors: those of Get.
+func (m *Manager) Rebuild(ctx context.Context, partition string, change int64) (*Partition, error) {
+	m.mu.Lock()
+	el, ok := m.entries[partition]
+	var e *entry
+	if ok && el.Value.(*entry).loaded {
+		e = el.Value.(*entry)
+	}
+	m.mu.Unlock()
+	if e != nil {
+		if err := m.rebuild(ctx, e); err != nil {
+			return nil, err
+		}
+	}
+	p, err := m.Get(ctx, partition, change)
+	if err != nil {
+		return nil, err
+	}
+	return p, p.Prepare(ctx)
 }
 
 // evict removes the least recently used indexes until the rest fits. The last

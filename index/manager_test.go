@@ -242,7 +242,8 @@ func TestEviction(t *testing.T) {
 	}
 }
 
-// An index that is mostly holes is loaded anew.
+// An index that is mostly holes is rebuilt while the old rows serve and take
+// what is new; nobody waits for it but Close.
 func TestHoles(t *testing.T) {
 	const n = 3000
 	rows := makeRows(n, 0, "ada")
@@ -250,25 +251,63 @@ func TestHoles(t *testing.T) {
 	for _, r := range rows[10:] {
 		keys = append(keys, r.Key)
 	}
-	deltas := []index.Delta{
-		{Change: 1, Rows: rows},
-		{Change: 2, Deleted: keys},
-		{Change: 3, Rows: slices.Clone(rows[:10])},
-	}
-	var since []int64
-	m := index.New(func(_ context.Context, _ string, s int64) (index.Delta, error) {
-		since = append(since, s)
-		return deltas[len(since)-1], nil
+	more := makeRows(1, n, "ada")
+	gate, asked := make(chan struct{}), make(chan struct{})
+	var first atomic.Bool
+	m := index.New(func(_ context.Context, _ string, since int64) (index.Delta, error) {
+		switch {
+		case since == 1:
+			return index.Delta{Change: 2, Deleted: keys}, nil
+		case since == 2:
+			return index.Delta{Change: 3, Rows: slices.Clone(more)}, nil
+		case !first.Swap(true):
+			return index.Delta{Change: 1, Rows: slices.Clone(rows)}, nil
+		}
+		close(asked) // once only: a second rebuild panics
+		<-gate
+		return index.Delta{Change: 2, Rows: slices.Clone(rows[:10])}, nil
 	}, engines, nil)
 	get(t, m, "p", 1)
-	if s := get(t, m, "p", 2).Stats(); s.Holes != n-10 || s.Rows != 10 {
+	p := get(t, m, "p", 2)
+	if s := p.Stats(); s.Holes != n-10 || s.Rows != 10 {
 		t.Errorf("after deleting: %+v", s)
 	}
-	if s := get(t, m, "p", 3).Stats(); s.Holes != 0 || s.Rows != 10 {
-		t.Errorf("after the next change: %+v", s)
+	<-asked
+	if s := get(t, m, "p", 3).Stats(); s.Holes != n-10 || s.Rows != 11 {
+		t.Errorf("while it is rebuilt: %+v", s)
 	}
-	if !slices.Equal(since, []int64{0, 1, 0}) {
-		t.Errorf("loads since %v", since)
+	before := m.Bytes()
+	close(gate)
+	m.Close()
+	if s := p.Stats(); s.Holes != 0 || s.Rows != 11 || s.Watermark != 3 {
+		t.Errorf("rebuilt: %+v", s)
+	}
+	if m.Bytes() >= before || m.Bytes() != p.Stats().Bytes {
+		t.Errorf("%d bytes booked, before %d", m.Bytes(), before)
+	}
+	if get(t, m, "p", 3) != p {
+		t.Error("another index")
+	}
+}
+
+// Rebuild makes a loaded index anew, in its place, and loads one that is not.
+func TestRebuild(t *testing.T) {
+	tb := newTable()
+	m := index.New(tb.load, engines, nil)
+	defer m.Close()
+	change := tb.add("p", 20)
+	p, err := m.Rebuild(t.Context(), "p", change)
+	if err != nil || p.Len() != 20 || tb.full.Load() != 1 {
+		t.Fatalf("%v, %d full loads", err, tb.full.Load())
+	}
+	change = tb.add("p", 5)
+	again, err := m.Rebuild(t.Context(), "p", change)
+	if err != nil || again != p || p.Len() != 25 || tb.full.Load() != 2 {
+		t.Errorf("%v, %d rows, %d full loads", err, p.Len(), tb.full.Load())
+	}
+	tb.fail = errors.New("no SQL")
+	if _, err := m.Rebuild(t.Context(), "p", change); !errors.Is(err, tb.fail) || p.Len() != 25 {
+		t.Errorf("%v, %d rows", err, p.Len())
 	}
 }
 

@@ -103,6 +103,53 @@ func (p *Partition) reset(d *Delta) error {
 	return nil
 }
 
+// rebuild builds all rows anew beside the old ones, prepares them and puts them
+// in the place of those once they have seen as much. Load is a LoadFunc's.
+func (p *Partition) rebuild(ctx context.Context, load func(since int64) (Delta, error)) error {
+	s, err := loadState(p.engines, load)
+	if err != nil {
+		return err
+	}
+	fresh := &Partition{engines: p.engines, s: s}
+	if err := fresh.Prepare(ctx); err != nil {
+		return err
+	}
+	p.writing.Lock() // nothing newer comes in from here on
+	defer p.writing.Unlock()
+	for s.change < p.Watermark() {
+		d, err := load(s.change)
+		switch {
+		case err != nil:
+			return err
+		case d.Change <= s.change:
+			return &BehindError{Want: p.Watermark(), Got: d.Change}
+		case d.Reset:
+			d.Deleted = nil
+			if s, err = newState(p.engines, &d); err != nil {
+				return err
+			}
+		default:
+			if err := s.apply(&d); err != nil {
+				return err
+			}
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.s = s
+	p.watermark.Store(s.change)
+	return nil
+}
+
+func loadState(engines Engines, load func(since int64) (Delta, error)) (*state, error) {
+	d, err := load(0)
+	if err != nil {
+		return nil, err
+	}
+	d.Deleted = nil
+	return newState(engines, &d)
+}
+
 // Watermark is the change number that the index has seen, 0 for none.
 func (p *Partition) Watermark() int64 { return p.watermark.Load() }
 
@@ -151,10 +198,11 @@ func (p *Partition) Stats() Stats {
 	return st
 }
 
-func (p *Partition) holey() bool {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	return p.s.holey()
+// holey reports whether so many rows were deleted that loading anew is cheaper
+// than carrying the holes.
+func (s *Stats) holey() bool {
+	const few = 1024
+	return s.Holes > few && s.Holes > s.Rows
 }
 
 // View is a partition index held still. It lives as long as the function that

@@ -122,6 +122,10 @@ func (s *soak) run(t *testing.T, worker int, stop <-chan struct{}) {
 			if err := p.Prepare(context.Background()); err != nil {
 				t.Error(err)
 			}
+		case 130:
+			if _, err := s.m.Rebuild(context.Background(), name, change); err != nil {
+				t.Error(err)
+			}
 		case 150:
 			s.m.Status()
 		}

@@ -30,7 +30,7 @@ type state struct {
 	words   WordEngine
 	vectors VectorEngine // nil until the dimension is known
 
-	admissions admissions
+	kept keeper
 
 	interned   map[string]string
 	attrBytes  int64
@@ -57,7 +57,7 @@ func (s *state) apply(d *Delta) error {
 	if err := s.check(d); err != nil {
 		return err
 	}
-	s.admissions.forget()
+	s.kept.forget()
 	s.openVectors(d)
 	for _, k := range d.Deleted {
 		s.delete(k)
@@ -222,16 +222,8 @@ func (s *state) intern(a *Attr) {
 	}
 }
 
-// holey reports whether so many rows were deleted that loading anew is cheaper
-// than carrying the holes.
-func (s *state) holey() bool {
-	const few = 1024
-	holes := len(s.attrs) - len(s.rows)
-	return holes > few && holes > len(s.rows)
-}
-
 func (s *state) bytes() int64 {
-	n := s.attrBytes + int64(8*cap(s.attrs)) + s.live.bytes() + s.words.Bytes() + s.admissions.bytes()
+	n := s.attrBytes + int64(8*cap(s.attrs)) + s.live.Bytes() + s.words.Bytes() + s.kept.bytes()
 	if s.vectors != nil {
 		n += s.vectors.Bytes()
 	}

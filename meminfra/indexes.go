@@ -57,12 +57,7 @@ func (m *MemoryLayer) Reindex(ctx context.Context, req IndexRequest) (*IndexStat
 	if err != nil {
 		return nil, fmt.Errorf("reindex: %w", err)
 	}
-	m.retriever.Index.Drop(partition)
-	p, err := m.retriever.Index.Get(ctx, partition, heads[partition].Change)
-	if err != nil {
-		return nil, fmt.Errorf("reindex: %w", err)
-	}
-	if err := p.Prepare(ctx); err != nil {
+	if _, err := m.retriever.Index.Rebuild(ctx, partition, heads[partition].Change); err != nil {
 		return nil, fmt.Errorf("reindex: %w", err)
 	}
 	return m.IndexStatus(ctx, req)

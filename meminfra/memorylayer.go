@@ -74,8 +74,9 @@ type Options struct {
 }
 
 // MemoryLayer is the facade: it adds, searches and shows what is remembered.
-// It is safe for concurrent use, starts no goroutine, and several of them, in
-// several processes, may share one database.
+// It is safe for concurrent use, and several of them, in several processes, may
+// share one database. It runs no goroutine but one for each index that a call
+// found in need of a rebuild; Close waits for those.
 type MemoryLayer struct {
 	store       storage.Store
 	extractor   extract.Extractor
@@ -167,10 +168,11 @@ func engines() index.Engines {
 	}
 }
 
-// Close lets go of the derived indexes; calls after it fail with ErrClosed.
-// The store stays open.
+// Close waits for an index that is being rebuilt; calls after it fail with
+// ErrClosed. The store stays open, so close the layer before it.
 func (m *MemoryLayer) Close() error {
 	m.closed.Store(true)
+	m.retriever.Index.Close()
 	return nil
 }
 
