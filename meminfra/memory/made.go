@@ -51,8 +51,12 @@ func WordsWithin(text string, sources ...string) bool {
 	return 4*found >= 3*total
 }
 
-// minWord is the length in characters from which a word counts.
-const minWord = 4
+// minWord is the length in characters from which a word counts, minStem the
+// least that two forms of one word share.
+const (
+	minWord = 4
+	minStem = 3
+)
 
 // hasStem reports a word that differs from w in its ending only, or a name that
 // is w.
@@ -67,7 +71,7 @@ func (f figures) hasStem(w string) bool {
 		for n < min(len(w), len(known)) && w[n] == known[n] {
 			n++
 		}
-		if n >= minWord && n >= min(len(w), len(known))-2 {
+		if n >= minStem && n >= min(len(w), len(known))-2 {
 			return true
 		}
 	}

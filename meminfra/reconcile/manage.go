@@ -106,7 +106,7 @@ var actions = map[string]memory.Action{"ADD": memory.ActionAdd, "UPDATE": memory
 // and no NOOP beside anything else. None is an ADD.
 func (m *managing) choose(proposals []Proposal) operation {
 	var found []operation
-	adds := false
+	adds, text := false, "" // text of whatever is said beside
 	for _, p := range proposals {
 		kind, known := actions[strings.ToUpper(strings.TrimSpace(p.Operation))]
 		switch {
@@ -117,7 +117,7 @@ func (m *managing) choose(proposals []Proposal) operation {
 			m.fire(GuardUnknownOperation)
 			continue
 		case kind == memory.ActionAdd:
-			adds = true
+			adds, text = true, cmp.Or(text, p.Text)
 			continue
 		}
 		target := m.resolve(p.Handle)
@@ -135,8 +135,17 @@ func (m *managing) choose(proposals []Proposal) operation {
 	if len(found) == 0 {
 		return operation{kind: memory.ActionAdd, target: -1}
 	}
-	found[0].adds = adds
-	return found[0]
+	first := found[0]
+	first.adds = adds
+	for _, o := range found[1:] {
+		if o.target == first.target {
+			text = cmp.Or(o.text, text)
+		}
+	}
+	if first.kind == memory.ActionRetract {
+		first.text = cmp.Or(first.text, text)
+	}
+	return first
 }
 
 // resolve returns the place of the neighbour that a handle names, -1 for none.

@@ -17,7 +17,10 @@ const maxMerged = memory.MaxFieldBytes
 // that passes.
 func (m *managing) merge(old *memory.Item, text string, both bool) string {
 	text = strings.TrimSpace(memory.CleanText(text))
-	if text != "" && !saysOnly(text, m.told.Item.Text) {
+	switch {
+	case len(text) > maxMerged:
+		m.fire(GuardMergeTooLong)
+	case text != "" && !saysOnly(text, m.told.Item.Text):
 		guard := m.mergeFault(old, text, both)
 		if guard == "" {
 			return text
@@ -35,8 +38,6 @@ func (m *managing) mergeFault(old *memory.Item, text string, both bool) string {
 	switch {
 	case old.Polarity != m.told.Item.Polarity:
 		return GuardMergeOpposed
-	case len(text) > maxMerged:
-		return GuardMergeTooLong
 	case !memory.FiguresWithin(text, old.Text, now):
 		return GuardMergeAdds
 	case !memory.FiguresWithin(now, text), both && !memory.FiguresWithin(old.Text, text):
