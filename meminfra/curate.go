@@ -205,6 +205,9 @@ func (k *curation) withdraw() error {
 	k.decision.Action, k.decision.SupersededID = memory.ActionRetract, k.item.ID
 	k.w.addDecision(k.decision)
 	k.setState(memory.StatusWithdrawn, old.Valid.Emptied(), "withdrawn")
+	if k.item.FactKey == "" {
+		return k.reopen()
+	}
 	k.settle()
 	return nil
 }
@@ -217,13 +220,10 @@ func (k *curation) restore() error {
 	}
 	k.decision.Action = memory.ActionAdd
 	k.w.addDecision(k.decision)
-	status, valid := memory.StatusActive, k.item.Stated
-	if k.item.FactKey != "" {
-		status, valid = memory.StatusSuperseded, old.Valid.Emptied()
-	} else if !valid.To.IsZero() && !valid.To.After(k.w.now) {
-		status = memory.StatusEnded
+	if k.item.FactKey == "" {
+		return k.restoreOpen()
 	}
-	k.setState(status, valid, "restored")
+	k.setState(memory.StatusSuperseded, old.Valid.Emptied(), "restored")
 	k.settle()
 	return nil
 }
@@ -290,7 +290,11 @@ func (k *curation) editOpen(c *claim) (string, error) {
 	k.decision.ItemID = c.item.ID
 	k.w.addDecision(k.decision)
 	v := reconcile.AddOpen(reconcile.Told{Item: c.item}, k.w.now)
-	rec := k.w.createOpen(k.tx, c, memory.State{Status: v.Status, Valid: v.Valid, Reason: v.Reason})
+	state := memory.State{Status: v.Status, Valid: v.Valid, Reason: v.Reason}
+	if old := k.item.Present(); old.Status == memory.StatusSuperseded || old.Status == memory.StatusEnded {
+		state.Status, state.Valid = old.Status, old.Valid // in other words, but over as it was
+	}
+	rec := k.w.createOpen(k.tx, c, state)
 	for _, w := range testimonies(k.item.Evidence) {
 		k.w.attachOpen(&rec, w, k.decision.ID)
 	}
@@ -312,9 +316,6 @@ func (k *curation) setState(status memory.Status, valid memory.Validity, reason 
 
 // settle lets the line of a controlled fact settle around the item's new state.
 func (k *curation) settle() {
-	if k.item.FactKey == "" {
-		return
-	}
 	for i := range k.line {
 		if k.line[i].ID == k.item.ID {
 			k.line[i] = k.item

@@ -342,7 +342,7 @@ func (m *managing) history(target int) Verdict {
 	m.fire(GuardEventTime)
 	v := m.add()
 	v.Reason, v.Target, v.InLine, v.Status = ReasonOlderValue, target, true, memory.StatusSuperseded
-	v.Valid = ending(v.Valid, m.near[target].State.Valid.From)
+	v.Valid = Ending(v.Valid, m.near[target].State.Valid.From)
 	if v.Valid.Empty() {
 		v.Reason = ReasonToldEarlier
 	}
@@ -356,11 +356,11 @@ func (m *managing) closed(old *Neighbour, status memory.Status) *memory.State {
 	if from.After(m.now) {
 		status = memory.StatusActive
 	}
-	return &memory.State{Status: status, Valid: ending(old.State.Valid, from)}
+	return &memory.State{Status: status, Valid: Ending(old.State.Valid, from)}
 }
 
-// ending is an interval that ends at t at the latest; empty if t is not within.
-func ending(v memory.Validity, t time.Time) memory.Validity {
+// Ending is an interval that ends at t at the latest; empty if t is not within.
+func Ending(v memory.Validity, t time.Time) memory.Validity {
 	if v.To.IsZero() || t.Before(v.To) {
 		v.To = t
 	}
@@ -389,9 +389,9 @@ func Between(valid memory.Validity, line []Version) (fitted memory.Validity, cut
 			continue
 		}
 		if v.Valid.From.After(valid.From) {
-			fitted = ending(fitted, v.Valid.From)
+			fitted = Ending(fitted, v.Valid.From)
 		} else if v.Status == memory.StatusSuperseded && v.Valid.Contains(valid.From) {
-			cut, left = i, ending(v.Valid, valid.From)
+			cut, left = i, Ending(v.Valid, valid.From)
 		}
 	}
 	return fitted, cut, left
