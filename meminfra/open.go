@@ -98,10 +98,11 @@ func (o *openWorld) decide(c *claim) (ActionTaken, error) {
 		}
 		return o.witness(c, v, known, []string{known.ID}), nil
 	}
-	if weaker := o.weaker(c); weaker != nil {
-		return o.endorse(c, weaker)
-	}
 	told := reconcile.Told{Item: c.item, Statement: c.statement()}
+	if weaker := o.weaker(c); weaker != nil {
+		return o.endorse(c, reconcile.AddOpen(told, o.now), weaker, []string{weaker.ID})
+	}
+	told.Item.Text = bareText(c.item) // whose word it is is no part of what it says
 	if o.found.managed == nil {
 		return o.create(c, reconcile.AddOpen(told, o.now), nil, nil)
 	}
@@ -116,8 +117,11 @@ func (o *openWorld) decide(c *claim) (ActionTaken, error) {
 	if v.Target >= 0 {
 		target = o.records[near[v.Target].Item.ID]
 	}
-	if v.Action == memory.ActionNoop {
+	switch {
+	case v.Action == memory.ActionNoop:
 		return o.witness(c, v, target, inputs), nil
+	case v.Reason == reconcile.ReasonStronger:
+		return o.endorse(c, v, target, inputs)
 	}
 	return o.create(c, v, target, inputs)
 }
@@ -156,11 +160,10 @@ func (o *openWorld) saying(c *claim, fits func(memory.Authority) bool) *storage.
 
 // endorse makes the claim a new version of what a weaker witness said, which is
 // kept as an echo. Source: papers.md section 5, T3.
-func (o *openWorld) endorse(c *claim, weaker *storage.ItemRecord) (ActionTaken, error) {
-	added := reconcile.AddOpen(reconcile.Told{Item: c.item, Statement: c.statement()}, o.now)
-	added.Action, added.Reason, added.InLine = memory.ActionSupersede, reconcile.ReasonStronger, true
-	added.Closed = &memory.State{Status: memory.StatusSuperseded, Valid: weaker.Present().Valid.Emptied(), Reason: reconcile.ReasonStronger}
-	taken, err := o.create(c, added, weaker, []string{weaker.ID})
+func (o *openWorld) endorse(c *claim, v reconcile.Verdict, weaker *storage.ItemRecord, inputs []string) (ActionTaken, error) {
+	v.Action, v.Reason, v.InLine = memory.ActionSupersede, reconcile.ReasonStronger, true
+	v.Closed = &memory.State{Status: memory.StatusSuperseded, Valid: weaker.Present().Valid.Emptied(), Reason: reconcile.ReasonStronger}
+	taken, err := o.create(c, v, weaker, inputs)
 	if err != nil {
 		return taken, err
 	}
@@ -189,6 +192,7 @@ func (o *openWorld) near(c *claim) (near []reconcile.Neighbour, ids []string) {
 	for i := range near {
 		r := o.records[near[i].Item.ID]
 		near[i].Item, near[i].State, near[i].Used = r.Item, r.Present(), o.used[r.ID]
+		near[i].Item.Text = bareText(r.Item)
 		if told := testimonies(r.Evidence); len(told) > 0 {
 			near[i].Founder = told[0].statement(r.ValueID)
 		}
