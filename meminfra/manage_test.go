@@ -535,4 +535,3 @@ func TestManagerSeesCurrentOpenItems(t *testing.T) {
 		}
 	})
 }
-

@@ -172,7 +172,11 @@ func (m *managing) judge(op operation) Verdict {
 	}
 	old := &m.near[op.target]
 	if guard := m.outOfReach(old); guard != "" {
-		return m.refuse(guard)
+		v := m.refuse(guard)
+		if guard == GuardOtherOwner && old.Item.Partition == m.told.Item.Partition && op.kind != memory.ActionNoop {
+			v.Target, v.Conflict = op.target, m.opposition() // another member's: beside it
+		}
+		return v
 	}
 	switch {
 	case op.kind == memory.ActionNoop:
@@ -238,10 +242,18 @@ func (m *managing) isOver() bool {
 }
 
 // beside keeps the statement next to a stronger one that it contradicts.
-func (m *managing) beside(target int, conflict string) Verdict {
+func (m *managing) beside(target int) Verdict {
 	v := m.refuse(GuardWeaker)
-	v.Reason, v.Target, v.Conflict = ReasonWeakerConflict, target, conflict
+	v.Reason, v.Target, v.Conflict = ReasonWeakerConflict, target, m.opposition()
 	return v
+}
+
+// opposition is how the statement stands against what it may not replace.
+func (m *managing) opposition() string {
+	if m.told.Item.Polarity == memory.Negative {
+		return ConflictNegation
+	}
+	return ConflictValue
 }
 
 // noop makes the statement one more witness of the same proposition.
@@ -279,7 +291,7 @@ func (m *managing) supersede(op operation, both bool) Verdict {
 	old, told := &m.near[op.target], &m.told.Item
 	switch {
 	case old.Item.Authority > told.Authority:
-		return m.beside(op.target, ConflictValue)
+		return m.beside(op.target)
 	case m.isOver() || told.Stated.From.IsZero():
 		return m.refuse(GuardOver)
 	}
@@ -311,7 +323,7 @@ func (m *managing) retract(op operation) Verdict {
 	case old.Item.Polarity == told.Polarity:
 		return m.refuse(GuardSameMeaning)
 	case old.Item.Authority > told.Authority:
-		return m.beside(op.target, ConflictNegation)
+		return m.beside(op.target)
 	case m.isOver() || told.Stated.From.IsZero():
 		return m.refuse(GuardOver)
 	case m.isLate(old):

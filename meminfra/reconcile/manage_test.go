@@ -33,7 +33,7 @@ func nearby(h string, cosine float64, n int, text string, edit ...func(*memory.I
 }
 
 func by(a memory.Authority) func(*memory.Item) { return func(i *memory.Item) { i.Authority = a } }
-func negative(i *memory.Item)                    { i.Polarity = memory.Negative }
+func negative(i *memory.Item)                  { i.Polarity = memory.Negative }
 func relation(p string) func(*memory.Item)     { return func(i *memory.Item) { i.Predicate = p } }
 func valued(v string) func(*memory.Item)       { return func(i *memory.Item) { i.ValueID = v } }
 func about(name string) func(*memory.Item) {
@@ -121,7 +121,7 @@ func TestManage(t *testing.T) {
 		// What no statement may touch.
 		{"controlled", porto, nearby("0", 0.9, 1, "x", func(i *memory.Item) { i.FactKey = "k" }), ops("UPDATE 0"), "ADD new_fact controlled_fact"},
 		{"another partition", porto, nearby("0", 0.9, 1, "x", func(i *memory.Item) { i.Partition = "q" }), ops("DELETE 0"), "ADD new_fact other_owner"},
-		{"another member", porto, nearby("0", 0.9, 1, "x", func(i *memory.Item) { i.Scope.UserID = "bo" }), ops("DELETE 0"), "ADD new_fact other_owner"},
+		{"another member", porto, nearby("0", 0.9, 1, "x", func(i *memory.Item) { i.Scope.UserID = "bo" }), ops("DELETE 0"), "ADD new_fact on 0 against other_owner"},
 		{"another subject", porto, nearby("0", 0.9, 1, "Bo's office is in Lyon.", about("bo")), ops("UPDATE 0"), "ADD new_fact other_subject"},
 		{"another relation", toldOn(10, "x", relation("office")), nearby("0", 0.9, 1, "y", relation("home")), ops("UPDATE 0"), "ADD new_fact other_relation"},
 		{"a relation unnamed", toldOn(10, "x", relation("office")), nearby("0", 0.9, 1, "y"), ops("UPDATE 0"), replaced},
