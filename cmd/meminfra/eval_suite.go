@@ -15,7 +15,7 @@ func (a *app) evalSuiteCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "suite",
-		Short: "Run our own cases: updates, late arrival, retraction, cascade, isolation",
+		Short: "Run our own cases: updates, late arrival, retraction, cascade, forgetting, isolation",
 		Long: `Runs deterministic cases that need no data and no model. pass is the share of
 cases in which everything was right: the current value first, and no fact that no
 longer holds. Exits with 1 if a case failed. The store is chosen as by eval locomo.`,

@@ -1,7 +1,9 @@
 package suite
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/meminfra/memory-layer/eval/metrics"
 	"github.com/meminfra/memory-layer/meminfra"
@@ -22,6 +24,7 @@ var suites = []struct {
 	{"out_of_order", func() []testCase { return changes([]int{2, 1, 0}) }},
 	{"retraction", retractions},
 	{"cascade", cascades},
+	{"ask_to_forget", forgettings},
 	{"isolation", isolations},
 }
 
@@ -125,6 +128,47 @@ func cascades() []testCase {
 				}
 			}
 			return v, err
+		}
+	})
+}
+
+// forgettings: a fact that is to be forgotten is gone with the message that told
+// it, from search and from history, and what it had replaced does not come back.
+func forgettings() []testCase {
+	return each(func(t topic, before, after string) func(*world) (metrics.Values, error) {
+		return func(w *world) (metrics.Values, error) {
+			kept := chatter[len(before)%len(chatter)]
+			for day, text := range []string{fmt.Sprintf(t.say, before), kept, fmt.Sprintf(t.turn, after)} {
+				if err := w.say(day, text); err != nil {
+					return nil, err
+				}
+			}
+			item, err := w.fact(t.ask, after)
+			if err != nil {
+				return nil, err
+			}
+			if _, err := w.ml.Forget(w.ctx, meminfra.ForgetRequest{UserID: w.user, ID: item}); err != nil {
+				return nil, err
+			}
+			v := metrics.Values{"hit@1": 1, "hit@5": 0, "clean@5": 1}
+			for _, query := range []string{t.ask, after, before, kept} {
+				hits, err := w.search(query)
+				if err != nil {
+					return nil, err
+				}
+				for i := range hits {
+					switch text := hits[i].Text; {
+					case text == kept:
+						v["hit@5"] = 1
+					case isFact(&hits[i], before), isFact(&hits[i], after), strings.Contains(text, after):
+						v["clean@5"] = 0
+					}
+				}
+			}
+			if _, err := w.ml.History(w.ctx, meminfra.HistoryRequest{UserID: w.user, ID: item}); !errors.Is(err, meminfra.ErrNotFound) {
+				v["clean@5"] = 0
+			}
+			return v, nil
 		}
 	})
 }
