@@ -217,6 +217,7 @@ func (a *addition) lease(ctx context.Context, tx storage.Tx, left []memory.Episo
 	if err != nil {
 		return err
 	}
+	a.context = slices.DeleteFunc(a.context, func(e memory.Episode) bool { return memory.Expired(e.ExpiresAt, a.now()) })
 	attempts := make(map[string]int, len(left))
 	if len(left) > 0 {
 		before, err := tx.Extractions(ctx, a.extractor.ID(), episodeIDs(left))

@@ -269,6 +269,7 @@ func (a *addition) item(c *extract.Candidate, episode *memory.Episode) (_ memory
 		Importance: c.Importance,
 		Confidence: c.Confidence,
 		Metadata:   episode.Metadata,
+		ExpiresAt:  episode.ExpiresAt,
 		Salt:       newSalt(),
 	}
 	if len(item.Predicate) > memory.MaxFieldBytes || len(item.Value) > memory.MaxFieldBytes ||

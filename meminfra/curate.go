@@ -373,7 +373,8 @@ func (k *curation) reworded(req EditRequest, found extract.Output) (memory.Item,
 	id := k.newID()
 	k.episode = &memory.Episode{Partition: item.Partition, ID: id, ConversationID: editConversation,
 		SessionID: id, MessageID: id, Seq: k.tx.NextSeq(1), Change: k.w.change, Role: memory.RoleUser, UserID: k.userID,
-		Content: item.Text, Hash: sha256.Sum256([]byte(item.Text)), SentAt: k.w.now, RecordedAt: k.w.now, Salt: newSalt()}
+		Content: item.Text, Hash: sha256.Sum256([]byte(item.Text)), SentAt: k.w.now, RecordedAt: k.w.now,
+		ExpiresAt: item.ExpiresAt, Salt: newSalt()}
 	return item, nil
 }
 

@@ -3,6 +3,7 @@ package meminfra
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/meminfra/memory-layer/meminfra/memory"
@@ -38,8 +39,10 @@ func (a *addition) decide(ctx context.Context, tx storage.Tx, w *batch, claims [
 	taken := make(map[string]ActionTaken, len(claims)) // by decision
 	for _, key := range keys {
 		cs := byKey[key]
-		l := newLine(w, tx, lines[key], cs[len(cs)-1].decision)
+		left, short := outlived(lines[key], cs)
+		l := newLine(w, tx, left, cs[len(cs)-1].decision)
 		l.hear(cs)
+		l.takeOver(short, cs)
 		l.reconcile(taken)
 	}
 	for i := range claims {
@@ -315,5 +318,41 @@ func (l *line) attach(wit reconcile.Witness) {
 	}
 	for _, e := range w {
 		l.addEvidence(e, decision)
+	}
+}
+
+// outlives reports whether a claim is to be remembered longer than an item.
+func outlives(c *claim, item *memory.Item) bool {
+	return !item.ExpiresAt.IsZero() && (c.item.ExpiresAt.IsZero() || c.item.ExpiresAt.After(item.ExpiresAt))
+}
+
+// outlived splits off the versions that a claim of the same value outlives:
+// what was said again, to be kept longer, must not expire with them.
+func outlived(stored []storage.ItemRecord, claims []*claim) (left, short []storage.ItemRecord) {
+	for _, r := range stored {
+		old := r.Present()
+		counts := old.Status != memory.StatusWithdrawn && old.Status != memory.StatusArchived && old.Reason != reasonEdited
+		if counts && slices.ContainsFunc(claims, func(c *claim) bool {
+			return outlives(c, &r.Item) && c.item.ValueID == r.ValueID && c.item.Polarity == r.Polarity && c.item.Authority >= r.Authority
+		}) {
+			short = append(short, r)
+		} else {
+			left = append(left, r)
+		}
+	}
+	return left, short
+}
+
+// takeOver hands the witnesses of outlived versions to the claim that outlives
+// them: like an edit, it takes their place in the line.
+func (l *line) takeOver(short []storage.ItemRecord, claims []*claim) {
+	for i := range short {
+		r := &short[i]
+		c := claims[slices.IndexFunc(claims, func(c *claim) bool { return outlives(c, &r.Item) && c.item.ValueID == r.ValueID })]
+		for _, w := range testimonies(r.Evidence) {
+			l.tell(w.statement(r.ValueID), w.testimony, c.item)
+		}
+		old := r.Present()
+		l.nextState(old, memory.State{Status: memory.StatusSuperseded, Valid: old.Valid.Emptied(), Reason: reasonEdited, Decision: c.decision})
 	}
 }

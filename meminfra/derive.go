@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/meminfra/memory-layer/meminfra/extract"
 	"github.com/meminfra/memory-layer/meminfra/llm"
@@ -134,6 +135,7 @@ func (w *batch) derived(tx storage.Tx, req DeriveRequest, sources []storage.Item
 			return item, ErrNotCurrent
 		}
 		item.Authority = min(item.Authority, sources[i].Authority)
+		item.ExpiresAt = earlier(item.ExpiresAt, sources[i].ExpiresAt)
 	}
 	item.Text = extract.Attributed(namedIn(itemsOf(sources), item.Authority), item.Text)
 	item.TextKey = textKey(item)
@@ -202,4 +204,12 @@ func unitedOrigins(sources []storage.ItemRecord) []memory.Origin {
 		list = append(list, sources[i].Origins...)
 	}
 	return memory.SortOrigins(list)
+}
+
+// earlier is the first of two expiries; zero is never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }

@@ -19,7 +19,7 @@ type erasing struct {
 	w        *batch
 	items    map[string]bool // that go
 	episodes map[string]bool
-	expired  bool // what has expired goes, too
+	expired  map[string]bool // items that go because their own time is over
 	records  map[string]*storage.ItemRecord
 	keys     map[string]bool // fact keys whose lines were read
 	retold   []string        // items that go, and are said elsewhere as well
@@ -32,7 +32,7 @@ func (m *MemoryLayer) erase(ctx context.Context, p memory.Partition, c *Certific
 	var fresh []memory.Item
 	err := m.store.Update(ctx, p, func(tx storage.Tx) error {
 		e := &erasing{MemoryLayer: m, ctx: ctx, tx: tx, w: m.ownerBatch(tx.Head()), items: map[string]bool{},
-			episodes: map[string]bool{}, records: map[string]*storage.ItemRecord{}, keys: map[string]bool{}}
+			episodes: map[string]bool{}, expired: map[string]bool{}, records: map[string]*storage.ItemRecord{}, keys: map[string]bool{}}
 		e.w.now = c.At
 		if err := selected(e); err != nil {
 			return err
@@ -219,10 +219,16 @@ func (e *erasing) left(r *storage.ItemRecord) (list []storage.EvidenceRecord) {
 	return list
 }
 
-// lostFounder: an item reads as its first witness, or the edit that made it, said it.
+// lostFounder: an item reads as its first witness, or the edit that made it,
+// said it, and a witness in several parts needs them all.
 func (e *erasing) lostFounder(r *storage.ItemRecord) bool {
 	if len(r.Evidence) > 0 && e.episodes[r.Evidence[0].EpisodeID] {
 		return true
+	}
+	for _, w := range testimonies(r.Evidence) {
+		if len(w.testimony) > 1 && slices.ContainsFunc(w.testimony, func(p memory.Evidence) bool { return e.episodes[p.EpisodeID] }) {
+			return true
+		}
 	}
 	return slices.ContainsFunc(e.bearing.Decisions, func(d memory.Decision) bool {
 		return d.ID == r.Decision && d.ItemID == r.ID && e.episodes[d.EpisodeID]
@@ -282,7 +288,7 @@ func (e *erasing) metadataGoes(r *storage.ItemRecord) (bool, error) {
 func (e *erasing) findRetold() {
 	for _, id := range slices.Sorted(maps.Keys(e.items)) {
 		r := e.records[id]
-		if r == nil || len(r.DerivedFrom) > 0 || r.Present().Reason == reasonEdited {
+		if r == nil || len(r.DerivedFrom) > 0 || r.Present().Reason == reasonEdited || e.expired[id] && !e.lostFounder(r) {
 			continue
 		}
 		switch r.Present().Status {

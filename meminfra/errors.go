@@ -34,6 +34,8 @@ var (
 	ErrMessageConflict = errors.New("message id reused with other content")
 	// ErrKeyReused: an idempotency key was used before with another body.
 	ErrKeyReused = errors.New("idempotency key reused with another request")
+	// ErrExpiry: an expiry that is no moment.
+	ErrExpiry = errors.New("malformed expiry")
 	// ErrNotFound: the user has no such memory.
 	ErrNotFound = storage.ErrNotFound
 	// ErrClosed: the memory layer was closed.

@@ -213,3 +213,37 @@ func tempFile() (path string, remove func()) {
 	check(err)
 	return filepath.Join(dir, "memory.db"), func() { os.RemoveAll(dir) }
 }
+
+// A dry run says what would go; the certificate says what went.
+func ExampleMemoryLayer_Forget() {
+	ml, done := exampleLayer()
+	defer done()
+	ctx := context.Background()
+	_, err := ml.Add(ctx, meminfra.AddRequest{UserID: "ada", ConversationID: "c1",
+		Messages: []meminfra.Message{{Content: "I live in Lisbon."}, {Content: "I use PostgreSQL."}}})
+	check(err)
+	res, err := ml.Forget(ctx, meminfra.ForgetRequest{UserID: "ada", Filters: meminfra.Filters{Predicate: "location"}})
+	check(err)
+	fmt.Println(len(res.Items), "memory,", len(res.Episodes), "message, residue", res.Residue)
+	_, err = ml.Forget(ctx, meminfra.ForgetRequest{UserID: "ada"})
+	fmt.Println(err)
+	// Output:
+	// 1 memory, 1 message, residue none
+	// forget: nothing selected to forget
+}
+
+// What has expired is seen by nobody; a sweep erases it.
+func ExampleMemoryLayer_Sweep() {
+	ml, done := exampleLayer()
+	defer done()
+	ctx := context.Background()
+	_, err := ml.Add(ctx, meminfra.AddRequest{UserID: "ada", ConversationID: "c1",
+		Messages: []meminfra.Message{{Content: "I live in Lisbon.", ExpiresAt: time.Now().Add(-time.Hour)}}})
+	check(err)
+	list, err := ml.List(ctx, meminfra.ListRequest{UserID: "ada"})
+	check(err)
+	res, err := ml.Sweep(ctx, meminfra.SweepRequest{})
+	check(err)
+	fmt.Println(len(list.Records), "seen,", len(res.Certificates[0].Items), "erased")
+	// Output: 0 seen, 1 erased
+}

@@ -125,15 +125,6 @@ type ForgetResult struct {
 	SHA256 string `json:"sha256"`
 }
 
-func (c *Certificate) signed() (*ForgetResult, error) {
-	text, err := c.Canonical()
-	if err != nil {
-		return nil, err
-	}
-	sum := sha256.Sum256([]byte(text))
-	return &ForgetResult{Certificate: *c, SHA256: hex.EncodeToString(sum[:])}, nil
-}
-
 // Forget erases for good what the selector names and everything that only
 // stands on it: versions, messages, evidence, vectors, traces, receipts, what
 // was derived from it. What is left of a touched line is settled anew from what
@@ -161,8 +152,7 @@ func (m *MemoryLayer) forget(ctx context.Context, req ForgetRequest) (*ForgetRes
 	if err != nil {
 		return nil, err
 	}
-	c := &Certificate{Partition: id, Selector: selector, At: memory.Time(m.now()), DryRun: req.DryRun, Rows: map[string]int{},
-		Items: []string{}, Episodes: []string{}, Retold: []string{}, Residue: ResidueNone}
+	c := newCertificate(id, selector, m.now(), req.DryRun)
 	p := m.userPartition(req.UserID)
 	if selector == byUser {
 		err = m.forgetUser(ctx, p, c)
@@ -172,19 +162,31 @@ func (m *MemoryLayer) forget(ctx context.Context, req ForgetRequest) (*ForgetRes
 	if err != nil {
 		return nil, err
 	}
-	return m.certify(ctx, c)
+	if !req.DryRun {
+		c.Residue = m.scrub(ctx)
+	}
+	return m.sign(c)
 }
 
-// certify finishes an erasure in the database's files and signs.
-func (m *MemoryLayer) certify(ctx context.Context, c *Certificate) (*ForgetResult, error) {
+func newCertificate(partition, selector string, at time.Time, dry bool) *Certificate {
+	return &Certificate{Partition: partition, Selector: selector, At: memory.Time(at), DryRun: dry, Rows: map[string]int{},
+		Items: []string{}, Episodes: []string{}, Retold: []string{}, Residue: ResidueNone}
+}
+
+// sign completes a certificate. A dry run wrote no entry to point at.
+func (m *MemoryLayer) sign(c *Certificate) (*ForgetResult, error) {
 	c.Outside = []string{outsideEchoes, m.store.Residue()}
 	if c.DryRun {
 		c.LedgerSeq, c.LedgerHash = 0, ""
 	} else {
 		m.retriever.Index.Drop(c.Partition)
-		c.Residue = m.scrub(ctx)
 	}
-	return c.signed()
+	text, err := c.Canonical()
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256([]byte(text))
+	return &ForgetResult{Certificate: *c, SHA256: hex.EncodeToString(sum[:])}, nil
 }
 
 // scrub finishes erasures; one that fails stays pending, and is logged.

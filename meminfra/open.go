@@ -173,9 +173,10 @@ func (o *openWorld) endorse(c *claim, v reconcile.Verdict, weaker *storage.ItemR
 	return taken, nil
 }
 
-// saysSame reports an item that is believed and says what the claim says.
+// saysSame reports an item that is believed, says what the claim says, and
+// lasts as long.
 func saysSame(c *claim, r *storage.ItemRecord, cosine float64) bool {
-	if r.Present().Status != memory.StatusActive || r.Polarity != c.item.Polarity || r.Subject != c.item.Subject ||
+	if outlives(c, &r.Item) || r.Present().Status != memory.StatusActive || r.Polarity != c.item.Polarity || r.Subject != c.item.Subject ||
 		r.Predicate != c.item.Predicate || r.ValueID != c.item.ValueID {
 		return false
 	}
@@ -314,9 +315,7 @@ func mergeInto(c *claim, text string, target *storage.ItemRecord) {
 	item.Confidence = min(item.Confidence, target.Confidence)
 	item.Importance = max(item.Importance, target.Importance)
 	item.Origins = memory.SortOrigins(append(slices.Clone(item.Origins), target.Origins...))
-	if item.ExpiresAt.IsZero() || !target.ExpiresAt.IsZero() && target.ExpiresAt.Before(item.ExpiresAt) {
-		item.ExpiresAt = target.ExpiresAt
-	}
+	item.ExpiresAt = earlier(item.ExpiresAt, target.ExpiresAt)
 	weak := []memory.Item{c.item, target.Item}
 	if len(c.parts) > 0 || !reconcile.States(c.evidence.Quote, text) {
 		c.parts = append(c.parts, neededOf(target)...)

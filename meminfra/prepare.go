@@ -113,7 +113,25 @@ func (m *MemoryLayer) episode(req AddRequest, msg Message, now time.Time, positi
 		e.MessageID = madeID(req.IdempotencyKey, position, e.ID)
 	}
 	setSent(&e, msg.SentAt, now, position)
-	return e, checkTime(msg.SentAt)
+	if err := checkTime(msg.SentAt); err != nil {
+		return e, fmt.Errorf("sent at: %w", err)
+	}
+	return e, setExpiry(&e, msg.ExpiresAt, req.ExpiresAt)
+}
+
+// setExpiry takes the message's own expiry, else the request's.
+func setExpiry(e *memory.Episode, own, shared time.Time) error {
+	if own.IsZero() {
+		own = shared
+	}
+	if own.IsZero() {
+		return nil
+	}
+	e.ExpiresAt = memory.Time(own)
+	if err := checkTime(own); err != nil {
+		return fmt.Errorf("%w: %w", ErrExpiry, err)
+	}
+	return nil
 }
 
 // madeID is the id of a message that came without one: its episode's, or under
@@ -142,7 +160,7 @@ func setSent(e *memory.Episode, sentAt, now time.Time, position int) {
 func checkTime(sentAt time.Time) error {
 	for _, t := range []time.Time{sentAt, sentAt.UTC()} {
 		if _, err := t.MarshalText(); err != nil || t.Year() < 1 {
-			return errors.New("sent at: not a time that RFC 3339 can write: year 1 to 9999, offset under a day")
+			return errors.New("not a time that RFC 3339 can write: year 1 to 9999, offset under a day")
 		}
 	}
 	return nil

@@ -161,6 +161,11 @@ func (m *MemoryLayer) history(ctx context.Context, req HistoryRequest) (*History
 	return out, nil
 }
 
+// unexpired leaves out the versions that have expired.
+func unexpired(line []storage.ItemRecord, now time.Time) []storage.ItemRecord {
+	return slices.DeleteFunc(line, func(r storage.ItemRecord) bool { return memory.Expired(r.ExpiresAt, now) })
+}
+
 // asOf cuts a line to what a history request asks for.
 func asOf(line []storage.ItemRecord, req HistoryRequest) []storage.ItemRecord {
 	kept := line[:0]

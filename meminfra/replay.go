@@ -65,7 +65,7 @@ func (a *addition) restore(ctx context.Context, tx storage.Tx, old receipt) erro
 		return err
 	}
 	byID := make(map[string]storage.ItemRecord, len(items))
-	for _, it := range items {
+	for _, it := range unexpired(items, a.now()) {
 		byID[it.ID] = it
 	}
 	a.result.Episodes, a.result.Rejections = old.Episodes, old.Rejections

@@ -31,6 +31,10 @@ type Message struct {
 	SentAt time.Time
 	// Metadata is kept with the episode and inherited by items made from it.
 	Metadata memory.Metadata
+	// ExpiresAt is when the message and what is made of it alone are to be
+	// forgotten: from then on no read shows them, and the next Sweep erases
+	// them. Zero takes that of the request.
+	ExpiresAt time.Time
 }
 
 // AddRequest asks to remember messages of one conversation. Limits: 1,000
@@ -54,6 +58,8 @@ type AddRequest struct {
 	Public bool
 	// IdempotencyKey makes a repeated call return the first one's result.
 	IdempotencyKey string
+	// ExpiresAt is for messages without one of their own; zero is never.
+	ExpiresAt time.Time
 	// DryRun decides everything and writes nothing.
 	DryRun bool
 }

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +20,7 @@ type addFlags struct {
 	message meminfra.Message
 	role    string
 	at      string
+	expires string
 	meta    []string
 	json    bool
 }
@@ -45,6 +48,7 @@ from standard input. Each decision is printed with its reason: ADD (new), NOOP
 	flags.StringVar(&f.request.SessionID, "session", "", "the session it belongs to (default: by a pause of 30 minutes)")
 	flags.StringVar(&f.message.ID, "id", "", "the message's own id: adding it again adds nothing")
 	flags.StringVar(&f.at, "at", "", "`time` when it was said, RFC 3339 (default: now)")
+	flags.StringVar(&f.expires, "expires", "", "`time` (RFC 3339) or span (90m, 30d) after which it is forgotten")
 	flags.StringArrayVar(&f.meta, "meta", nil, "metadata `KEY=VALUE` kept with it, repeatable; values are strings")
 	flags.StringVar(&f.request.IdempotencyKey, "key", "", "idempotency key: a repeated call returns the first one's result")
 	flags.BoolVar(&f.request.DryRun, "dry-run", false, "decide everything and write nothing")
@@ -83,6 +87,11 @@ func (f *addFlags) prepare(a *app, text string) (err error) {
 			return err
 		}
 	}
+	if f.expires != "" {
+		if f.message.ExpiresAt, err = parseExpiry(f.expires, a.now()); err != nil {
+			return err
+		}
+	}
 	if f.message.Metadata, err = parseMeta(f.meta); err != nil {
 		return err
 	}
@@ -99,6 +108,23 @@ func (f *addFlags) prepare(a *app, text string) (err error) {
 	}
 	f.request.Messages = []meminfra.Message{f.message}
 	return nil
+}
+
+// parseExpiry reads a moment, or a span from now: days, or what Go's durations say.
+func parseExpiry(value string, now time.Time) (time.Time, error) {
+	if t, err := time.Parse(time.RFC3339Nano, value); err == nil {
+		return t, nil
+	}
+	span, err := time.ParseDuration(value)
+	if days, ok := strings.CutSuffix(value, "d"); ok {
+		var n int
+		n, err = strconv.Atoi(days)
+		span = time.Duration(n) * 24 * time.Hour
+	}
+	if err != nil || span <= 0 || span > 100*365*24*time.Hour {
+		return time.Time{}, usage("--expires: neither a time in RFC 3339 nor a span", "--expires 30d or --expires 2027-01-01T00:00:00Z")
+	}
+	return now.Add(span), nil
 }
 
 // parseMeta reads --meta flags; none give no metadata.

@@ -25,6 +25,7 @@ type app struct {
 	now            func() time.Time
 	columns        int    // width of the terminal on stdout; 0, no terminal, cuts nothing
 	progress       bool   // stderr is a terminal: a progress bar makes sense
+	interactive    bool   // stdin and stderr are terminals: there is someone to ask
 	name           string // how the user runs this program
 
 	http   *http.Client // asks whether a local server is there; nil is its own
@@ -42,7 +43,8 @@ func processApp() *app {
 	a := &app{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
 		getenv: os.Getenv, now: time.Now, name: "meminfra",
-		progress: term.IsTerminal(int(os.Stderr.Fd())),
+		progress:    term.IsTerminal(int(os.Stderr.Fd())),
+		interactive: term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stderr.Fd())),
 	}
 	if columns, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
 		a.columns = columns
@@ -103,7 +105,7 @@ Environment:
 	a.flags = root.PersistentFlags()
 	root.AddCommand(a.demoCommand(), a.initCommand(), a.configCommand(), a.usageCommand(), a.migrateCommand(), a.addCommand(), a.searchCommand(), a.answerCommand(),
 		a.getCommand(), a.listCommand(), a.historyCommand(), a.editCommand(), a.retractCommand(), a.restoreCommand(),
-		a.deriveCommand(), a.staleCommand(), a.reprocessCommand(), a.reembedCommand(), a.reindexCommand(), a.importCommand(), a.evalCommand(), a.versionCommand())
+		a.deriveCommand(), a.staleCommand(), a.reprocessCommand(), a.reembedCommand(), a.reindexCommand(), a.importCommand(), a.forgetCommand(), a.sweepCommand(), a.evalCommand(), a.versionCommand())
 	return root
 }
 

@@ -25,6 +25,8 @@ type cli struct {
 	stdin string
 	now   time.Time
 	http  *http.Client // for init's health request; nil finds nothing
+
+	interactive bool
 }
 
 func newCLI(t *testing.T) *cli {
@@ -66,7 +68,7 @@ func (c *cli) run(args ...string) outcome {
 	c.t.Helper()
 	var stdout, stderr bytes.Buffer
 	a := &app{stdin: strings.NewReader(c.stdin), stdout: &stdout, stderr: &stderr, name: "meminfra",
-		getenv: func(key string) string { return c.env[key] }, now: func() time.Time { return c.now }}
+		getenv: func(key string) string { return c.env[key] }, now: func() time.Time { return c.now }, interactive: c.interactive}
 	if a.http = c.http; a.http == nil {
 		a.http = &http.Client{Transport: nobody{}}
 	}

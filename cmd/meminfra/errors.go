@@ -40,7 +40,7 @@ func (e *hinted) Unwrap() error { return e.error }
 var misuse = []error{
 	meminfra.ErrNoUser, meminfra.ErrBlankQuery, meminfra.ErrLimit, meminfra.ErrFilter, meminfra.ErrCursor,
 	meminfra.ErrNoMessages, meminfra.ErrBlankMessage, meminfra.ErrTooLong, meminfra.ErrTooMany,
-	meminfra.ErrNoSources, meminfra.ErrKind, meminfra.ErrNoValue, memory.ErrBlank, memory.ErrMalformedID,
+	meminfra.ErrNoSources, meminfra.ErrNoSelector, meminfra.ErrSelectors, meminfra.ErrExpiry, meminfra.ErrKind, meminfra.ErrNoValue, memory.ErrBlank, memory.ErrMalformedID,
 }
 
 // report writes the error as one line, with a hint where there is one, and
@@ -80,6 +80,8 @@ func hintFor(err error) string {
 	switch {
 	case errors.Is(err, meminfra.ErrNoUser):
 		return "--user NAME"
+	case errors.Is(err, meminfra.ErrNoSelector), errors.Is(err, meminfra.ErrSelectors):
+		return "--user alone, or with one of --conversation, --id or filters"
 	case errors.Is(err, meminfra.ErrFilter):
 		return "one of " + strings.Join(filterKeys(), ", ")
 	case isSchema && !schema.Dirty && schema.Have < schema.Want:

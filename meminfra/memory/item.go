@@ -162,7 +162,7 @@ type State struct {
 // Current reports whether the state makes its item current at t: active, valid
 // at t and not expired.
 func (s State) Current(expiresAt, t time.Time) bool {
-	return s.Status == StatusActive && s.Valid.Contains(t) && (expiresAt.IsZero() || t.Before(expiresAt))
+	return s.Status == StatusActive && s.Valid.Contains(t) && !Expired(expiresAt, t)
 }
 
 // KnownAt reports whether the state was believed at t.

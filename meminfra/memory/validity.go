@@ -59,3 +59,7 @@ func Micros(t time.Time) int64 { return t.UnixMicro() }
 
 // FromMicros is the inverse of Micros.
 func FromMicros(us int64) time.Time { return time.UnixMicro(us).UTC() }
+
+// Expired reports whether something with that expiry is gone at t; a zero
+// expiry is never.
+func Expired(expiresAt, t time.Time) bool { return !expiresAt.IsZero() && !t.Before(expiresAt) }

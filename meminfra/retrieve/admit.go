@@ -143,11 +143,14 @@ func (a *admission) moment() time.Time {
 // timely checks the row's validity under a history mode. An episode is no
 // claim about the world: it was said and recorded, and that is all that counts.
 func (a *admission) timely(r *index.Attr, mode History) bool {
+	if memory.Expired(r.ExpiresAt, a.now) {
+		return false
+	}
 	if r.Owner == index.Episode {
 		return (a.ValidAt.IsZero() || !r.At.After(a.ValidAt)) && (a.KnownAt.IsZero() || !r.RecordedAt.After(a.KnownAt))
 	}
 	state, ok := a.believed(r)
-	if !ok || (!r.ExpiresAt.IsZero() && !a.now.Before(r.ExpiresAt)) {
+	if !ok {
 		return false
 	}
 	status := memory.Status(state.Status)

@@ -74,8 +74,17 @@ func (r *Retriever) Matching(ctx context.Context, partition string, f Filters) (
 	if err != nil {
 		return nil, nil, err
 	}
+	return r.keys(ctx, partition, adm.admits)
+}
+
+// Expired returns the ids of all items and episodes that have expired at a moment.
+func (r *Retriever) Expired(ctx context.Context, partition string, at time.Time) (items, episodes []string, err error) {
+	return r.keys(ctx, partition, func(a *index.Attr) bool { return memory.Expired(a.ExpiresAt, at) })
+}
+
+func (r *Retriever) keys(ctx context.Context, partition string, wanted func(*index.Attr) bool) (items, episodes []string, err error) {
 	err = r.viewNow(ctx, partition, func(v *index.View) error {
-		for row := range v.Admit(adm.admits).All() {
+		for row := range v.Admit(wanted).All() {
 			if k := v.Attr(row).Key; k.Owner == index.Item {
 				items = append(items, k.ID)
 			} else {

@@ -2,6 +2,7 @@ package retrieve
 
 import (
 	"context"
+	"time"
 
 	"github.com/meminfra/memory-layer/index"
 	"github.com/meminfra/memory-layer/meminfra/access"
@@ -15,6 +16,7 @@ type Reading struct {
 	*Retriever
 	Rights *access.Rights
 	heads  map[string]storage.Head
+	at     time.Time // when it began: what has expired by then is not there
 }
 
 // Begin opens a read for a user, in one round trip.
@@ -28,7 +30,8 @@ func (r *Retriever) Begin(ctx context.Context, userID string) (*Reading, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &Reading{Retriever: r, Rights: access.At(userID, o.Grants, r.Now()), heads: o.Heads}, nil
+	now := r.Now()
+	return &Reading{Retriever: r, Rights: access.At(userID, o.Grants, now), heads: o.Heads, at: now}, nil
 }
 
 func (r *Retriever) partition(kind memory.PartitionKind, name string) memory.Partition {
@@ -74,14 +77,15 @@ func (rd *Reading) view(ctx context.Context, partition string, f func(*index.Vie
 }
 
 // Admits reports whether he may read an item, whatever its status: it came
-// through his agents and resources alone, and it is not another's preference.
+// through his agents and resources alone, it is not another's preference, and
+// it has not expired.
 func (rd *Reading) Admits(i *memory.Item) bool {
-	return rd.Rights.Through(i.Origins) && (i.Kind != memory.KindPreference || rd.Rights.Owns(i.Scope.UserID))
+	return !memory.Expired(i.ExpiresAt, rd.at) && rd.Rights.Through(i.Origins) && (i.Kind != memory.KindPreference || rd.Rights.Owns(i.Scope.UserID))
 }
 
 // AdmitsEpisode is Admits for an episode.
 func (rd *Reading) AdmitsEpisode(e *memory.Episode) bool {
-	return rd.through(e.AgentID, e.Source) && (rd.Rights.Owns(e.UserID) || !statesPreference(e))
+	return !memory.Expired(e.ExpiresAt, rd.at) && rd.through(e.AgentID, e.Source) && (rd.Rights.Owns(e.UserID) || !statesPreference(e))
 }
 
 // through reports whether he may see what came through an agent and a resource.

@@ -96,7 +96,7 @@ func (rd *Reading) itemRecord(r *storage.ItemRecord, knownAt time.Time) Record {
 		if i == 0 {
 			out.ConversationID = e.ConversationID
 		}
-		if rd.through(e.AgentID, e.ResourceID) {
+		if rd.through(e.AgentID, e.ResourceID) && !memory.Expired(e.ExpiresAt, rd.at) {
 			out.Evidence = append(out.Evidence, EvidenceRef{EpisodeID: e.EpisodeID, MessageID: e.MessageID, Quote: e.Quote})
 		}
 	}

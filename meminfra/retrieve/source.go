@@ -81,6 +81,7 @@ func episodeAttr(e *memory.Episode) index.Attr {
 		Private:        statesPreference(e),
 		At:             e.SentAt,
 		RecordedAt:     e.RecordedAt,
+		ExpiresAt:      e.ExpiresAt,
 		Role:           string(e.Role),
 		Speaker:        e.Speaker,
 		ConversationID: e.ConversationID,

@@ -296,6 +296,7 @@ type EvidenceRecord struct {
 	ResourceID     string // the episode's Source
 	SentAt         time.Time
 	EpisodeSeq     int64
+	ExpiresAt      time.Time // of the episode
 }
 
 // Conversation is a conversation's row.

@@ -333,7 +333,7 @@ func (t *tx) InsertEvidence(ctx context.Context, list []memory.Evidence) error {
 
 const selectEvidence = `
 SELECT v.partition, v.item, v.n, v.change, v.episode, v.quote, v.start_byte, v.end_byte, v.full_witness, v.lead, v.polarity,
-	v.authority, v.stated_from, v.stated_to, v.salt, e.message_id, e.conversation, e.agent, e.source, e.sent_at, e.seq`
+	v.authority, v.stated_from, v.stated_to, v.salt, e.message_id, e.conversation, e.agent, e.source, e.sent_at, e.seq, e.expires_at`
 
 // joinEpisode finds the episode of each piece of evidence v.
 const joinEpisode = `
@@ -342,7 +342,7 @@ CROSS JOIN LATERAL (SELECT * FROM episode t WHERE t.partition = $1 AND t.episode
 func scanEvidence(row pgx.CollectableRow) (e storage.EvidenceRecord, err error) {
 	err = row.Scan(&e.Partition, &e.ItemID, &e.N, &e.Change, &e.EpisodeID, &e.Quote, &e.Start, &e.End, &e.Full, &e.Lead,
 		(*int8)(&e.Polarity), authority{&e.Authority}, when{&e.Stated.From}, when{&e.Stated.To}, blob{&e.Salt},
-		&e.MessageID, &e.ConversationID, &e.AgentID, &e.ResourceID, when{&e.SentAt}, &e.EpisodeSeq)
+		&e.MessageID, &e.ConversationID, &e.AgentID, &e.ResourceID, when{&e.SentAt}, &e.EpisodeSeq, when{&e.ExpiresAt})
 	return e, err
 }
 
