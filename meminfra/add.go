@@ -207,7 +207,7 @@ func (a *addition) storeEpisodes(ctx context.Context, tx storage.Tx) error {
 	return a.lease(ctx, tx, left)
 }
 
-// contextSize is how many messages before the target an extractor is shown.
+// contextSize is how many messages before the target an extractor is given.
 const contextSize = 20
 
 // lease marks the target episodes as taken by this call, and reads what was
@@ -379,6 +379,9 @@ func (a *addition) propose(ctx context.Context) (proposal, error) {
 func (a *addition) extract(ctx context.Context) (extract.Output, error) {
 	in := extract.Input{UserID: a.req.UserID, UserName: a.req.UserName,
 		Target: a.messages(a.target), Context: a.messages(a.context)}
+	if x, ok := a.extractor.(extract.Informed); ok {
+		a.surround(ctx, x, &in)
+	}
 	out, err := a.extractor.Extract(ctx, in)
 	if err == nil {
 		return out, nil

@@ -17,9 +17,20 @@ type Extractor interface {
 	// episode is extracted once per ID.
 	ID() string
 	// Extract returns candidates in message order. No candidates means that
-	// nothing is worth keeping; an error means that it could not tell, and the
+	// nothing is worth keeping; an error means that it could not tell, and all
 	// episodes stay pending. It must not keep or change its input.
 	Extract(ctx context.Context, in Input) (Output, error)
+}
+
+// Informed is an Extractor that reads what lies around its target: the rolling
+// summary, the last messages, and older ones that bear on it. For any other none
+// of it is made, searched or embedded, and Context is all that it is given.
+type Informed interface {
+	Extractor
+	// Summarise brings the summary of a conversation up to date: previous ("" for
+	// none) covers what was said before list. It returns a summary that covers
+	// the first messages of list as well, and how many: at least one.
+	Summarise(ctx context.Context, previous string, list []Message) (summary string, covered int, err error)
 }
 
 // Asking is an Extractor that asks a model, and lets whoever runs it stand
@@ -36,7 +47,7 @@ type Input struct {
 	UserID   string
 	UserName string // the user's name, "" if not told
 	Target   []Message
-	Context  []Message // the messages just before the target, in order
+	Context  []Message // the messages just before the target, in order; of an Informed one at most six
 	Older    []Message // earlier ones that bear on the target, in order
 	Summary  string    // of the conversation so far, "" for none
 }
@@ -45,14 +56,26 @@ type Input struct {
 type Message struct {
 	memory.Episode
 	Speaks memory.Subject // whose "I" this is; zero for roles other than user
+	Unread int            // how often it could not be read before
 }
 
 // Output is what an extractor returns.
 type Output struct {
 	Candidates []Candidate
 	Rejections []Rejection // proposals that could not be made candidates
+	Unread     []Unread    // target messages that it could not tell about
 	Model      string      // the model asked, "" for none
 	PromptHash string
+}
+
+// Unread is a target message that an extractor could not tell about. What is
+// proposed of the others stands; this one is tried again.
+type Unread struct {
+	EpisodeID string
+	Err       error
+	// Untried says that the fault lay elsewhere, so that it speaks of the message
+	// no more than of any other.
+	Untried bool
 }
 
 // Candidate is one proposal. Authority is not in it: that comes from the role

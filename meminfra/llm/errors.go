@@ -65,6 +65,50 @@ func (e *BudgetError) Error() string {
 
 func (e *BudgetError) Unwrap() error { return ErrBudget }
 
+// Safe returns err with a text that can go into logs and results: that of an
+// error of this package or of a context, else its type alone, since another's
+// text may repeat the prompt. For errors.Is and errors.As it is err. nil is nil.
+func Safe(err error) error {
+	if err == nil {
+		return nil
+	}
+	return safeError{err}
+}
+
+type safeError struct{ err error }
+
+func (e safeError) Is(target error) bool { return errors.Is(e.err, target) }
+func (e safeError) As(target any) bool   { return errors.As(e.err, target) }
+
+func (e safeError) Error() string {
+	var (
+		provider *Error
+		format   *FormatError
+		budget   *BudgetError
+		vector   *VectorError
+	)
+	switch {
+	case errors.As(e.err, &provider):
+		return provider.Error()
+	case errors.As(e.err, &format):
+		return format.Error()
+	case errors.As(e.err, &budget):
+		return budget.Error()
+	case errors.As(e.err, &vector):
+		return vector.Error()
+	}
+	for _, known := range []error{context.Canceled, context.DeadlineExceeded, ErrMalformed} {
+		if errors.Is(e.err, known) {
+			return known.Error()
+		}
+	}
+	inner := e.err
+	for next := errors.Unwrap(inner); next != nil; next = errors.Unwrap(inner) {
+		inner = next
+	}
+	return fmt.Sprintf("an error of type %T", inner)
+}
+
 // Fault says in fixed words, for a line about what did not work, why a model
 // gave nothing: "the embedder failed".
 func Fault(who string, err error) string {

@@ -12,6 +12,7 @@ import (
 	"context"
 	_ "embed" // the prompts
 	"errors"
+	"net/http"
 	"strings"
 
 	"github.com/meminfra/memory-layer/meminfra/extract"
@@ -27,6 +28,9 @@ const ID = "model/1"
 //go:embed prompts/extract.txt
 var extractPrompt string
 
+//go:embed prompts/summary.txt
+var summaryPrompt string
+
 //go:embed prompts/repair.txt
 var repairPrompt string
 
@@ -40,8 +44,9 @@ type Options struct {
 	// Overlap is how much of a message that takes several requests is shown
 	// twice, so that no statement is cut; 0 means 200, at most a quarter of Budget.
 	Overlap int
-	// ContextBudget is the most shown of what is not the target; 0 means 2,000.
-	// The oldest is left out first.
+	// ContextBudget is the most shown of what is not the target; 0 means 5,000,
+	// which has room for all that there can be. The oldest is left out first, and
+	// how many is said.
 	ContextBudget int
 	// MaxReplyTokens bounds a reply; 0 leaves it to the provider.
 	MaxReplyTokens int
@@ -57,7 +62,10 @@ type Extractor struct {
 	hash   string
 }
 
-var _ extract.Asking = (*Extractor)(nil)
+var (
+	_ extract.Asking   = (*Extractor)(nil)
+	_ extract.Informed = (*Extractor)(nil)
+)
 
 // New returns an extractor that asks gen with the vocabulary of reg; opts may be
 // nil. It does not repeat failed calls: give it a generator under an llm.Policy.
@@ -74,9 +82,9 @@ func New(gen llm.Generator, reg *predicates.Registry, opts *Options) (*Extractor
 	}
 	e.opts.Budget = orDefault(e.opts.Budget, 4000)
 	e.opts.Overlap = min(orDefault(e.opts.Overlap, 200), e.opts.Budget/4)
-	e.opts.ContextBudget = orDefault(e.opts.ContextBudget, 2000)
+	e.opts.ContextBudget = orDefault(e.opts.ContextBudget, 5000)
 	e.system = extractPrompt + vocabulary(reg)
-	e.hash = llm.PromptHash(e.system, repairPrompt, string(replySchema.JSON))
+	e.hash = llm.PromptHash(e.system, repairPrompt, string(replySchema.JSON), summaryPrompt, string(summarySchema.JSON))
 	return e, nil
 }
 
@@ -113,31 +121,87 @@ func (e *Extractor) Through(wrap func(llm.Generator) llm.Generator) extract.Extr
 // ID returns the extractor's id.
 func (e *Extractor) ID() string { return e.opts.ID }
 
-// PromptHash identifies the wording of the prompt, vocabulary and schema
-// included.
+// PromptHash identifies the wording of the prompts, vocabulary and schemas
+// included, and that of the summary, which extraction is shown.
 func (e *Extractor) PromptHash() string { return e.hash }
 
 // Extract returns candidates in message order, and what was wrong with other
-// proposals. A long target takes several requests; if one of them fails, all do.
-// Errors: those of the generator, and *llm.FormatError for a model whose reply
-// could not be read in three attempts. Only an explicit empty list means that
-// nothing is worth keeping.
+// proposals. A long target takes several requests. One whose reply could not be
+// read in three attempts, or that the provider refuses for what it holds, is
+// repeated message by message, so that only what cannot be read is in Unread.
+// Errors, if nothing was read: those of the generator. Only an explicit empty
+// list means that nothing is worth keeping.
 func (e *Extractor) Extract(ctx context.Context, in extract.Input) (extract.Output, error) {
 	out := extract.Output{Model: e.gen.Model(), PromptHash: e.hash}
 	if len(in.Target) == 0 {
 		return out, nil
 	}
 	ctx = llm.WithPurpose(ctx, llm.Purpose{Operation: "extract", Partition: in.Target[0].Partition})
-	r := reading{reg: e.reg, in: &in}
-	for _, w := range plan(in.Target, e.opts.Budget, e.opts.Overlap) {
-		proposals, err := e.ask(ctx, e.prompt(&in, &w))
-		if err != nil {
+	r := reading{reg: e.reg, in: &in, unread: map[string]extract.Unread{}}
+	windows := plan(in.Target, e.opts.Budget, e.opts.Overlap)
+	for i := range windows {
+		err := e.read(ctx, &in, &windows[i], &r)
+		if err == nil {
+			continue
+		}
+		if r.windows == 0 || ctx.Err() != nil {
 			return extract.Output{}, err
 		}
-		r.take(&w, proposals)
+		for ; i < len(windows); i++ {
+			r.skip(&windows[i], extract.Unread{Err: err, Untried: true})
+		}
+		break
 	}
-	out.Candidates, out.Rejections = r.finish()
+	out.Candidates, out.Rejections, out.Unread = r.finish()
 	return out, nil
+}
+
+// enough is after how many messages in a row that could not be read no more are
+// tried: then it is the model, and not the messages.
+const enough = 3
+
+// read asks about one window. If the reply to one of several messages cannot be
+// read, each is asked about by itself. Errors: those that are no message's fault.
+func (e *Extractor) read(ctx context.Context, in *extract.Input, w *window, r *reading) error {
+	if r.inARow >= enough {
+		r.skip(w, extract.Unread{Err: r.last, Untried: true})
+		return nil
+	}
+	proposals, err := e.ask(ctx, e.prompt(in, w))
+	switch {
+	case err == nil:
+		r.take(w, proposals)
+		return nil
+	case !isOfMessage(err):
+		return err
+	case len(w.segments) == 1:
+		r.skip(w, extract.Unread{Err: err})
+		return nil
+	}
+	for i := range w.segments {
+		if err := e.read(ctx, in, w.alone(i), r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isOfMessage tells a failure that comes of what was shown, a reply without form
+// or a refusal, from one that any other request would meet as well.
+func isOfMessage(err error) bool {
+	var format *llm.FormatError
+	if errors.As(err, &format) {
+		return true
+	}
+	var provider *llm.Error
+	if !errors.As(err, &provider) || provider.Retryable {
+		return false
+	}
+	switch provider.Status {
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
+		return true
+	}
+	return false
 }
 
 // ask puts one request and returns the raw proposals of the reply. A reply that

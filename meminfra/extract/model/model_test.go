@@ -104,6 +104,9 @@ func TestOutcomes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		out, g, err := run(t, input("user", "I keep bees."), tt.replies...)
+		if len(out.Unread) > 0 {
+			err = out.Unread[0].Err
+		}
 		var format *llm.FormatError
 		if (err != nil) != (tt.fault != "") || err != nil && (!errors.As(err, &format) || !strings.Contains(format.Fault, tt.fault)) {
 			t.Errorf("%s: error %v, want %q", tt.name, err, tt.fault)

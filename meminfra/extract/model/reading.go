@@ -17,8 +17,11 @@ type reading struct {
 	in       *extract.Input
 	found    []found
 	rejected []extract.Rejection
-	count    int // proposals seen
-	windows  int
+	count    int                       // proposals seen
+	windows  int                       // read
+	unread   map[string]extract.Unread // by episode
+	inARow   int                       // messages that could not be read, since one could
+	last     error                     // why the last of them could not
 }
 
 // found is a candidate and where it comes from.
@@ -27,8 +30,24 @@ type found struct {
 	window, message int // by their place
 }
 
+// skip notes that the messages of a window were not read. What was asked about
+// in vain outweighs what was not asked.
+func (r *reading) skip(w *window, u extract.Unread) {
+	for i := range w.segments {
+		u.EpisodeID = w.segments[i].message.Episode.ID
+		if old, known := r.unread[u.EpisodeID]; !known || old.Untried {
+			r.unread[u.EpisodeID] = u
+		}
+	}
+	if !u.Untried {
+		r.inARow++
+		r.last = u.Err
+	}
+}
+
 // take reads the proposals of one window.
 func (r *reading) take(w *window, list []proposalJSON) {
+	r.inARow = 0
 	for _, raw := range list {
 		p, reason := readProposal(raw)
 		s := w.find(p.Message)
@@ -224,14 +243,25 @@ func overlap(a, b *extract.Candidate) bool {
 	return a.Start >= 0 && b.Start >= 0 && a.Start < b.Start+len(b.Quote) && b.Start < a.Start+len(a.Quote)
 }
 
-// finish returns the candidates in message order, then by their place in it.
-func (r *reading) finish() ([]extract.Candidate, []extract.Rejection) {
+// finish returns the candidates in message order, then by their place in it. Of
+// a message that was not read whole nothing is taken.
+func (r *reading) finish() ([]extract.Candidate, []extract.Rejection, []extract.Unread) {
 	slices.SortStableFunc(r.found, func(a, b found) int {
 		return cmp.Or(cmp.Compare(a.message, b.message), cmp.Compare(a.Start, b.Start))
 	})
+	isUnread := func(episode string) bool { _, ok := r.unread[episode]; return ok }
 	var list []extract.Candidate
 	for i := range r.found {
-		list = append(list, r.found[i].Candidate)
+		if c := &r.found[i].Candidate; !isUnread(c.EpisodeID) {
+			list = append(list, *c)
+		}
 	}
-	return list, r.rejected
+	r.rejected = slices.DeleteFunc(r.rejected, func(x extract.Rejection) bool { return isUnread(x.EpisodeID) })
+	var unread []extract.Unread
+	for i := range r.in.Target {
+		if u, ok := r.unread[r.in.Target[i].Episode.ID]; ok {
+			unread = append(unread, u)
+		}
+	}
+	return list, r.rejected, unread
 }

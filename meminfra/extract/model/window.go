@@ -37,38 +37,62 @@ func (w *window) find(handle string) *segment {
 	return nil
 }
 
+// alone is a window of one segment of this one.
+func (w *window) alone(i int) *window {
+	one := &window{segments: w.segments[i : i+1 : i+1], before: w.before}
+	for n := max(0, i-carried); n < i; n++ {
+		one.before = append(one.before[:len(one.before):len(one.before)], w.segments[n].message)
+	}
+	return one
+}
+
 // shown is what a segment costs beside its text: id, role, speaker, time.
 const shown = 40
 
 // plan cuts the target into windows of at most budget tokens, nothing left out.
 // Messages stay whole where they fit; one that does not is cut into parts that
-// overlap, in windows of their own.
+// overlap, in windows of their own. One that could not be read before comes last
+// and alone, so that it stands in no other's way.
 func plan(target []extract.Message, budget, overlap int) []window {
-	var windows []window
-	var now window
-	room := budget
-	turn := func() {
-		if len(now.segments) > 0 {
-			windows = append(windows, now)
-			now = window{before: tail(now)}
-		}
-		room = budget
-	}
-	for i := range target {
-		m := &target[i]
-		parts := split(m.Content, budget, overlap)
-		for n, p := range parts {
-			cost := llm.Tokens(m.Content[p[0]:p[1]]) + shown
-			if n > 0 || cost > room {
-				turn()
+	p := planning{budget: budget, room: budget}
+	for _, again := range []bool{false, true} {
+		for i := range target {
+			if m := &target[i]; (m.Unread > 0) == again {
+				p.add(m, "m"+strconv.Itoa(i+1), split(m.Content, budget, overlap))
 			}
-			now.segments = append(now.segments, segment{message: m, handle: "m" + strconv.Itoa(i+1),
-				start: p[0], end: p[1], part: n + 1, parts: len(parts)})
-			room -= cost
 		}
+		p.turn()
+		p.now.before = nil
 	}
-	turn()
-	return windows
+	return p.windows
+}
+
+// planning fills windows one after the other.
+type planning struct {
+	windows      []window
+	now          window
+	budget, room int
+}
+
+// turn ends the present window if there is anything in it.
+func (p *planning) turn() {
+	if len(p.now.segments) > 0 {
+		p.windows = append(p.windows, p.now)
+		p.now = window{before: tail(p.now)}
+	}
+	p.room = p.budget
+}
+
+func (p *planning) add(m *extract.Message, handle string, parts [][2]int) {
+	for n, part := range parts {
+		cost := llm.Tokens(m.Content[part[0]:part[1]]) + shown
+		if n > 0 || cost > p.room || m.Unread > 0 {
+			p.turn()
+		}
+		p.now.segments = append(p.now.segments, segment{message: m, handle: handle,
+			start: part[0], end: part[1], part: n + 1, parts: len(parts)})
+		p.room -= cost
+	}
 }
 
 // carried is how many messages of a window the next one shows as context.
@@ -159,6 +183,7 @@ type background struct {
 	Summary  string `json:"summary,omitempty"`
 	Older    []told `json:"older,omitempty"`
 	Recent   []told `json:"recent,omitempty"`
+	LeftOut  int    `json:"left_out,omitempty"` // messages for which there was no room
 }
 
 // prompt shows one window. All that anybody wrote stands in it as quoted data.
@@ -176,6 +201,7 @@ func (e *Extractor) prompt(in *extract.Input, w *window) string {
 	}
 	b.Recent, room = latest(recent, room)
 	b.Older, _ = latest(older, room)
+	b.LeftOut = len(recent) + len(older) - len(b.Recent) - len(b.Older)
 	target := make([]told, len(w.segments))
 	for i := range w.segments {
 		s := &w.segments[i]

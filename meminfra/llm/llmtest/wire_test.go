@@ -60,6 +60,9 @@ func TestOverTheWire(t *testing.T) {
 					t.Fatal(err)
 				}
 				out, err := e.Extract(t.Context(), bees)
+				if len(out.Unread) > 0 {
+					err = out.Unread[0].Err
+				}
 				if len(out.Candidates) != tt.kept || (err != nil) != (tt.fault != "") || err != nil && !strings.Contains(err.Error(), tt.fault) {
 					t.Errorf("%d candidates, error %v, want %q", len(out.Candidates), err, tt.fault)
 				}
