@@ -74,6 +74,8 @@ type addition struct {
 	// unembedded are new items whose text the extractor did not propose.
 	unembedded []memory.Item
 	upgrade    bool                       // what another extractor has done counts as waiting
+	tried      map[string]int             // by episode left over: how often it could not be read
+	skip       []string                   // episodes that this Reprocess could not read
 	context    []memory.Episode           // of the conversation, before the target
 	sources    map[string]*extract.Source // by episode: where quotes are looked up
 	result     *AddResult
@@ -135,7 +137,7 @@ func (a *addition) work(ctx context.Context) error {
 	if found.vectors != nil && !a.embedItems(ctx, a.partition, a.unembedded) {
 		a.result.Degraded = append(a.result.Degraded, "stored without all vectors: the embedder or the store failed")
 	}
-	return nil
+	return a.unreadError(found.Unread)
 }
 
 // update runs fn in a commit on the partition, with the ledger chain at its head.
@@ -169,7 +171,7 @@ func (a *addition) dryRun(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.settle(ctx, found, func(found proposal) error {
+	err = a.settle(ctx, found, func(found proposal) error {
 		return roll(func(ctx context.Context, tx storage.Tx) error {
 			a.given, a.target = slices.Clone(before), nil
 			if err := a.storeEpisodes(ctx, tx); err != nil {
@@ -178,6 +180,10 @@ func (a *addition) dryRun(ctx context.Context) error {
 			return a.commit(ctx, tx, found)
 		})
 	})
+	if err != nil {
+		return err
+	}
+	return a.unreadError(found.Unread)
 }
 
 // leaseTime is how long an Add has its episodes to itself before another may
@@ -218,6 +224,7 @@ func (a *addition) lease(ctx context.Context, tx storage.Tx, left []memory.Episo
 		return err
 	}
 	a.context = slices.DeleteFunc(a.context, func(e memory.Episode) bool { return memory.Expired(e.ExpiresAt, a.now()) })
+	a.tried = make(map[string]int, len(left))
 	attempts := make(map[string]int, len(left))
 	if len(left) > 0 {
 		before, err := tx.Extractions(ctx, a.extractor.ID(), episodeIDs(left))
@@ -225,14 +232,14 @@ func (a *addition) lease(ctx context.Context, tx storage.Tx, left []memory.Episo
 			return err
 		}
 		for _, x := range before {
-			attempts[x.EpisodeID] = x.Attempts
+			attempts[x.EpisodeID], a.tried[x.EpisodeID] = x.Attempts, x.Unread
 		}
 	}
 	now := memory.Time(a.now())
 	rows := make([]memory.Extraction, len(a.target))
 	for i, e := range a.target {
 		rows[i] = memory.Extraction{Partition: e.Partition, EpisodeID: e.ID, Extractor: a.extractor.ID(), Attempts: attempts[e.ID],
-			Status: memory.ExtractionPending, LeaseUntil: now.Add(leaseTime), UpdatedAt: now}
+			Unread: a.tried[e.ID], Status: memory.ExtractionPending, LeaseUntil: now.Add(leaseTime), UpdatedAt: now}
 	}
 	return tx.PutExtractions(ctx, rows)
 }
@@ -240,10 +247,11 @@ func (a *addition) lease(ctx context.Context, tx storage.Tx, left []memory.Episo
 // leftOver returns the episodes of the conversation that still wait for this
 // extractor, in order: those that nobody is working on, and those of this very
 // call, which its caller has reason to repeat. Two calls may then extract the
-// same message; the second one to commit finds it done.
+// same message; the second one to commit finds it done. What could not be read in
+// maxUnread attempts is left to Reprocess.
 func (a *addition) leftOver(ctx context.Context, tx storage.Tx, known []memory.Episode) ([]memory.Episode, error) {
 	left, err := tx.Unextracted(ctx, storage.UnextractedParams{Conversation: a.req.ConversationID,
-		Extractor: a.extractor.ID(), Now: a.now()})
+		Extractor: a.extractor.ID(), Now: a.now(), MaxUnread: maxUnread})
 	if err != nil || len(known) == 0 {
 		return left, err
 	}
@@ -252,10 +260,15 @@ func (a *addition) leftOver(ctx context.Context, tx storage.Tx, known []memory.E
 	if err != nil {
 		return nil, err
 	}
-	settled := map[string]bool{}
+	settled, abandoned := map[string]bool{}, 0
 	for _, x := range rows {
 		settled[x.EpisodeID] = x.Status == memory.ExtractionDone || x.Status == memory.ExtractionEmpty
+		if !settled[x.EpisodeID] && x.Unread >= maxUnread {
+			settled[x.EpisodeID] = true
+			abandoned++
+		}
 	}
+	a.noteAbandoned(abandoned)
 	for _, e := range left {
 		settled[e.ID] = true // is in the list already
 	}
@@ -386,7 +399,7 @@ func (a *addition) extract(ctx context.Context) (extract.Output, error) {
 	if err == nil {
 		return out, nil
 	}
-	failed := &ExtractionError{EpisodeIDs: episodeIDs(a.target), Err: err}
+	failed := &ExtractionError{EpisodeIDs: episodeIDs(a.target), Err: llm.Safe(err), untried: true}
 	if !a.req.DryRun {
 		if err := a.release(context.WithoutCancel(ctx), err); err != nil {
 			a.logger.WarnContext(ctx, "add: recording a failed extraction failed", "error", err)
@@ -398,7 +411,8 @@ func (a *addition) extract(ctx context.Context) (extract.Output, error) {
 func (a *addition) messages(list []memory.Episode) []extract.Message {
 	out := make([]extract.Message, len(list))
 	for i := range list {
-		out[i] = extract.Message{Episode: list[i], Speaks: speaks(&list[i], a.req.UserID, a.req.UserName)}
+		out[i] = extract.Message{Episode: list[i], Speaks: speaks(&list[i], a.req.UserID, a.req.UserName),
+			Unread: a.tried[list[i].ID]}
 	}
 	return out
 }

@@ -23,6 +23,7 @@ func (a *addition) commit(ctx context.Context, tx storage.Tx, found proposal) er
 		return err
 	}
 	waiting := a.waiting(rows)
+	unread := takeUnread(waiting, found.Unread)
 	w := &batch{partition: a.partition.ID(), change: tx.Head().Change, now: a.decisionTime(),
 		extractor: a.extractor.ID(), found: found, newID: a.newID}
 	a.result.Actions, a.result.Rejections = a.result.Actions[:0], a.result.Rejections[:0]
@@ -32,13 +33,17 @@ func (a *addition) commit(ctx context.Context, tx storage.Tx, found proposal) er
 		return err
 	}
 	w.embedEpisodes(waiting)
+	w.embedEpisodes(unread)
 	if err := w.write(ctx, tx, a.chain); err != nil {
 		return err
 	}
-	if err := tx.PutExtractions(ctx, a.settled(rows, waiting, claims)); err != nil {
+	if err := tx.PutExtractions(ctx, append(a.failed(rows, unread, found.Unread), a.settled(rows, waiting, claims)...)); err != nil {
 		return err
 	}
 	a.unembedded = w.unembedded
+	if len(a.again(found.Unread)) > 0 {
+		return nil // the call is not finished
+	}
 	return a.remember(ctx, tx)
 }
 
@@ -71,7 +76,7 @@ func (a *addition) settled(rows []memory.Extraction, waiting map[string]*memory.
 	for i := range claims {
 		kept[claims[i].episode.ID] = true
 	}
-	done := rows[:0]
+	var done []memory.Extraction
 	for _, x := range rows {
 		if waiting[x.EpisodeID] == nil {
 			continue

@@ -42,12 +42,18 @@ var (
 	ErrClosed = storage.ErrClosed
 )
 
-// ExtractionError says that the messages are stored but what they say could
-// not be worked out; nothing was remembered of them yet. The next Add on the
-// conversation takes them up again. It comes with a non-nil AddResult.
+// ExtractionError says that messages are stored but what they say could not be
+// worked out; nothing was remembered of them yet, and of the call's others all.
+// The next Add on the conversation takes them up again. It comes with a non-nil
+// AddResult. Its text, and that of Err, repeats nothing of a message or a prompt.
 type ExtractionError struct {
 	EpisodeIDs []string // those that wait
-	Err        error
+	// Abandoned are those of them that could not be read in three attempts, so
+	// that no Add tries again, but Reprocess does.
+	Abandoned []string
+	// Err is the cause for errors.Is and errors.As.
+	Err     error
+	untried bool // some of them were not tried: the fault is not theirs
 }
 
 func (e *ExtractionError) Error() string {

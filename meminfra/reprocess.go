@@ -38,7 +38,8 @@ const reprocessBatch = 200
 
 // Reprocess extracts the messages whose extraction failed or was interrupted,
 // in order, batch by batch; what is done stays done if it stops half-way, and
-// the next call goes on. Errors: ErrNoUser, ErrClosed, *ExtractionError with a
+// the next call goes on. A message that cannot be read is tried once and stops
+// nothing; an extractor that cannot tell about any does. Errors: ErrNoUser, ErrClosed, *ExtractionError with a
 // non-nil result, and those of the store. Source: design section 5.
 func (c Curator) Reprocess(ctx context.Context, req ReprocessRequest) (*ReprocessResult, error) {
 	if _, err := c.m.partitionOf(req.UserID); err != nil {
@@ -47,18 +48,30 @@ func (c Curator) Reprocess(ctx context.Context, req ReprocessRequest) (*Reproces
 	out := &ReprocessResult{Actions: []ActionTaken{}, Rejections: []Rejection{}, Degraded: []string{}}
 	ctx, tally := tallied(ctx, "reprocess", c.m.userPartition(req.UserID).ID())
 	defer func() { out.Usage = tally.Lines() }()
+	var unread *ExtractionError
 	for {
 		a := c.m.newAddition(AddRequest{UserID: req.UserID, UserName: req.UserName, ConversationID: req.ConversationID})
 		a.upgrade = req.Upgrade
+		if unread != nil {
+			a.skip = unread.EpisodeIDs
+		}
 		err := a.takeUp(ctx)
 		out.Episodes += len(a.target)
 		out.Actions = append(out.Actions, a.result.Actions...)
 		out.Rejections = append(out.Rejections, a.result.Rejections...)
 		out.Degraded = append(out.Degraded, a.result.Degraded...)
-		if err != nil {
+		var failed *ExtractionError
+		switch {
+		case errors.As(err, &failed):
+			if unread = unread.and(failed); failed.untried {
+				return out, fmt.Errorf("reprocess: %w", unread)
+			}
+		case err != nil:
 			return out, fmt.Errorf("reprocess: %w", err)
-		}
-		if len(a.target) == 0 {
+		case len(a.target) > 0:
+		case unread != nil:
+			return out, fmt.Errorf("reprocess: %w", unread)
+		default:
 			return out, nil
 		}
 	}
@@ -72,7 +85,7 @@ func (a *addition) takeUp(ctx context.Context) error {
 	}
 	err := a.update(ctx, func(ctx context.Context, tx storage.Tx) error {
 		waiting, err := tx.Unextracted(ctx, storage.UnextractedParams{Conversation: a.req.ConversationID,
-			Extractor: a.extractor.ID(), Now: a.now(), Unseen: a.upgrade, Limit: reprocessBatch})
+			Extractor: a.extractor.ID(), Now: a.now(), Unseen: a.upgrade, Limit: reprocessBatch, Skip: a.skip})
 		if err != nil {
 			return err
 		}

@@ -38,7 +38,9 @@ func (a *addition) surround(ctx context.Context, x extract.Informed, in *extract
 	}
 	older, notes, err := a.retriever.Older(ctx, retrieve.OlderQuery{Partition: a.partition.ID(),
 		Conversation: a.target[0].ConversationID, Below: first, Text: askedOfOlder(a.target)})
-	a.result.Degraded = append(a.result.Degraded, notes...)
+	for _, note := range notes {
+		a.degraded(note)
+	}
 	if err != nil {
 		a.degrade(ctx, "older messages were not looked for", err)
 	}
@@ -46,7 +48,7 @@ func (a *addition) surround(ctx context.Context, x extract.Informed, in *extract
 }
 
 func (a *addition) degrade(ctx context.Context, what string, err error) {
-	a.result.Degraded = append(a.result.Degraded, what)
+	a.degraded(what)
 	a.logger.WarnContext(ctx, "add: "+what, "partition", a.partition.ID(), "error", err)
 }
 

@@ -83,7 +83,7 @@ type watchedModel struct {
 	seen []shown
 }
 
-func newReader(t *testing.T, summary string) *watchedModel {
+func newWatched(t *testing.T, summary string) *watchedModel {
 	r := &watchedModel{}
 	r.Generator = memtest.NewResponder(func(req llm.Request) string {
 		s := readRequest(t, req)
@@ -141,7 +141,7 @@ func TestContextOfAModel(t *testing.T) {
 		plain := newLayer(t, store, func(o *meminfra.Options) { o.NewID = nil })
 		mustAdd(t, plain, addTo("ada", "other", said("x", "My boat is called Zephyr in another conversation.", 0)))
 		mustAdd(t, plain, addTo("ada", "c", chat(30, "My boat is called Aurora.", "The boat has a red sail.", "My dentist is Dr Mall.")...))
-		r := newReader(t, `{"summary":"Ada talks of quibblewocks."}`)
+		r := newWatched(t, `{"summary":"Ada talks of quibblewocks."}`)
 		ml := newLayer(t, store, withModel(t, r))
 
 		res := mustAdd(t, ml, addTo("ada", "c", said("new", "I will sell the boat Aurora.", 40)))
@@ -224,7 +224,7 @@ func TestContextThatFails(t *testing.T) {
 	onStores(t, func(t *testing.T, store storage.Store) {
 		embedder := &counted{Embedder: bagOfWords{"bag", 64}}
 		mustAdd(t, newLayer(t, store, withEmbedder(embedder), func(o *meminfra.Options) { o.NewID = nil }), addTo("ada", "c", chat(30)...))
-		r := newReader(t, "no summary today")
+		r := newWatched(t, "no summary today")
 		ml := newLayer(t, store, withModel(t, r), withEmbedder(embedder))
 		res := mustAdd(t, ml, addTo("ada", "c", said("a", "I keep bees.", 40)))
 		if len(res.Actions) != 1 || len(res.Degraded) != 1 || !strings.Contains(res.Degraded[0], "summary was not brought up to date") {
@@ -248,7 +248,7 @@ func TestSummaryOfLaterIsNotShown(t *testing.T) {
 	onStores(t, func(t *testing.T, store storage.Store) {
 		plain := newLayer(t, store, func(o *meminfra.Options) { o.NewID = nil })
 		mustAdd(t, plain, addTo("ada", "c", chat(30)...))
-		r := newReader(t, `{"summary":"They talk."}`)
+		r := newWatched(t, `{"summary":"They talk."}`)
 		ml := newLayer(t, store, withModel(t, r))
 		req := addTo("ada", "c", said("a", "I keep bees.", 40))
 		req.DryRun = true
@@ -287,7 +287,7 @@ func (s erasing) Heads(ctx context.Context, ids ...string) (map[string]storage.H
 func TestSummaryAcrossAnErasure(t *testing.T) {
 	onStores(t, func(t *testing.T, store storage.Store) {
 		mustAdd(t, newLayer(t, store, func(o *meminfra.Options) { o.NewID = nil }), addTo("ada", "c", chat(30)...))
-		ml := newLayer(t, erasing{store}, withModel(t, newReader(t, `{"summary":"It tells of what was forgotten."}`)))
+		ml := newLayer(t, erasing{store}, withModel(t, newWatched(t, `{"summary":"It tells of what was forgotten."}`)))
 		res := mustAdd(t, ml, addTo("ada", "c", said("a", "I keep bees.", 40)))
 		if c := summaryOf(t, store, "ada", "c"); c.Summary != "" || len(res.Degraded) != 1 {
 			t.Errorf("kept %q, degraded %q", c.Summary, res.Degraded)
@@ -303,7 +303,7 @@ func TestSummaryOfABacklog(t *testing.T) {
 			long[i] = said(fmt.Sprint("long", i), strings.Repeat(fmt.Sprintf("Line %d. ", i), 250), i)
 		}
 		mustAdd(t, newLayer(t, store, func(o *meminfra.Options) { o.NewID = nil }), addTo("ada", "c", long...))
-		r := newReader(t, `{"summary":"They talk."}`)
+		r := newWatched(t, `{"summary":"They talk."}`)
 		ml := newLayer(t, store, withModel(t, r))
 		var covered []int64
 		for n := range 20 {
