@@ -39,8 +39,9 @@ const reprocessBatch = 200
 // Reprocess extracts the messages whose extraction failed or was interrupted,
 // in order, batch by batch; what is done stays done if it stops half-way, and
 // the next call goes on. A message that cannot be read is tried once and stops
-// nothing; an extractor that cannot tell about any does. Errors: ErrNoUser, ErrClosed, *ExtractionError with a
-// non-nil result, and those of the store. Source: design section 5.
+// nothing; an extractor that cannot tell about any does. Errors: ErrNoUser,
+// ErrClosed, *ExtractionError with a non-nil result, and those of the store.
+// Source: design section 5.
 func (c Curator) Reprocess(ctx context.Context, req ReprocessRequest) (*ReprocessResult, error) {
 	if _, err := c.m.partitionOf(req.UserID); err != nil {
 		return nil, fmt.Errorf("reprocess: %w", err)

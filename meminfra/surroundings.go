@@ -36,7 +36,7 @@ func (a *addition) surround(ctx context.Context, x extract.Informed, in *extract
 	if err := a.summary(ctx, x, in, first); err != nil {
 		a.degrade(ctx, "the conversation's summary was not brought up to date", err)
 	}
-	older, notes, err := a.retriever.Older(ctx, retrieve.OlderQuery{Partition: a.partition.ID(),
+	older, notes, err := a.reading.Older(ctx, retrieve.OlderQuery{Partition: a.partition.ID(),
 		Conversation: a.target[0].ConversationID, Below: first, Text: askedOfOlder(a.target)})
 	for _, note := range notes {
 		a.degraded(note)

@@ -27,25 +27,29 @@ type OlderQuery struct {
 
 // Older returns the messages of a conversation that bear on a text: the best
 // three by words and the best three by meaning, fused, at most six, in the order
-// in which they were said. notes say what did not work; then the other branch
-// decides alone. Errors: those of the store.
-func (r *Retriever) Older(ctx context.Context, q OlderQuery) (list []memory.Episode, notes []string, err error) {
-	vector, err := r.meaning(ctx, q.Text)
+// in which they were said; only what the caller may read. notes say what did not
+// work; then the other branch decides alone. Errors: those of the store.
+func (rd *Reading) Older(ctx context.Context, q OlderQuery) (list []memory.Episode, notes []string, err error) {
+	vector, err := rd.meaning(ctx, q.Text)
 	if err != nil {
 		notes = append(notes, "older messages found by words alone: the embedder failed")
-		if r.Logger != nil {
-			r.Logger.WarnContext(ctx, "context: embedding failed", "model", r.Embedder.Model())
+		if rd.Logger != nil {
+			rd.Logger.WarnContext(ctx, "context: embedding failed", "model", rd.Embedder.Model())
 		}
 	}
 	var ids []string
-	err = r.view(ctx, q.Partition, func(v *index.View) error {
-		ids = olderIDs(v, q, vector)
+	now := admission{now: rd.Now(), rights: rd.Rights}
+	err = rd.viewNow(ctx, q.Partition, func(v *index.View) error {
+		older := v.Admit(func(a *index.Attr) bool {
+			return a.Owner == index.Episode && a.ConversationID == q.Conversation && a.Seq < q.Below && now.admits(a)
+		})
+		ids = olderIDs(v, q.Text, vector, older)
 		return nil
 	})
 	if err != nil || len(ids) == 0 {
 		return nil, notes, err
 	}
-	list, err = r.Store.Episodes(ctx, q.Partition, ids)
+	list, err = rd.Store.Episodes(ctx, q.Partition, ids)
 	slices.SortFunc(list, func(a, b memory.Episode) int { return int(a.Seq - b.Seq) })
 	return list, notes, err
 }
@@ -64,11 +68,8 @@ func (r *Retriever) meaning(ctx context.Context, text string) ([]float32, error)
 
 // olderIDs fuses what the branches name. A cosine of nothing, like a vector that
 // the index cannot compare, says nothing.
-func olderIDs(v *index.View, q OlderQuery, vector []float32) []string {
-	older := v.Admit(func(a *index.Attr) bool {
-		return a.Owner == index.Episode && a.ConversationID == q.Conversation && a.Seq < q.Below
-	})
-	lists := []fusion.List{{Branch: fusion.Lexical, Keys: rowsOf(v.SearchWords(q.Text, older, olderPerBranch))}}
+func olderIDs(v *index.View, text string, vector []float32, older *index.Bitmap) []string {
+	lists := []fusion.List{{Branch: fusion.Lexical, Keys: rowsOf(v.SearchWords(text, older, olderPerBranch))}}
 	if vector != nil {
 		hits, err := v.SearchVector(vector, older, olderPerBranch)
 		hits = slices.DeleteFunc(hits, func(h index.Hit) bool { return h.Score <= 0 })
