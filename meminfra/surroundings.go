@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/meminfra/memory-layer/meminfra/extract"
@@ -94,6 +95,7 @@ func (a *addition) summary(ctx context.Context, x extract.Informed, in *extract.
 	if err != nil || len(due)+recentShown <= summaryTrigger || a.req.DryRun {
 		return err
 	}
+	due = slices.DeleteFunc(due, func(e memory.Episode) bool { return memory.Expired(e.ExpiresAt, a.now()) })
 	return a.summarise(ctx, x, in, a.messages(due), heads[a.partition.ID()].Erased)
 }
 
