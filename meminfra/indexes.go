@@ -8,6 +8,8 @@ import (
 // IndexRequest names whose derived index is meant.
 type IndexRequest struct {
 	UserID string
+	// Load has IndexStatus bring the index up to date first, as a search does.
+	Load bool
 }
 
 // IndexStatus is what the derived index of a user's partition holds in this
@@ -25,8 +27,8 @@ type IndexStatus struct {
 	Change    int64  `json:"change"`
 }
 
-// IndexStatus tells where the derived index of a user stands, and loads
-// nothing. Errors: ErrNoUser, ErrClosed and those of the store.
+// IndexStatus tells where the derived index of a user stands. Without Load it
+// loads nothing. Errors: ErrNoUser, ErrClosed and those of the store.
 func (m *MemoryLayer) IndexStatus(ctx context.Context, req IndexRequest) (*IndexStatus, error) {
 	partition, err := m.partitionOf(req.UserID)
 	if err != nil {
@@ -35,6 +37,11 @@ func (m *MemoryLayer) IndexStatus(ctx context.Context, req IndexRequest) (*Index
 	heads, err := m.store.Heads(ctx, partition)
 	if err != nil {
 		return nil, fmt.Errorf("index status: %w", err)
+	}
+	if req.Load {
+		if _, err := m.retriever.Index.Get(ctx, partition, heads[partition].Change); err != nil {
+			return nil, fmt.Errorf("index status: %w", err)
+		}
 	}
 	out := &IndexStatus{Partition: partition, Change: heads[partition].Change}
 	if p := m.retriever.Index.Peek(partition); p != nil {

@@ -12,12 +12,13 @@ import (
 func TestIndexStatus(t *testing.T) {
 	onStores(t, func(t *testing.T, store storage.Store) {
 		ml := newLayer(t, store)
+		load := false
 		status := func(reindex bool) meminfra.IndexStatus {
 			f := ml.IndexStatus
 			if reindex {
 				f = ml.Reindex
 			}
-			s, err := f(t.Context(), meminfra.IndexRequest{UserID: "ada"})
+			s, err := f(t.Context(), meminfra.IndexRequest{UserID: "ada", Load: load})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -33,6 +34,10 @@ func TestIndexStatus(t *testing.T) {
 		say(t, ml, "I moved to Rome.", nil)
 		if s := status(false); !s.Loaded || s.Current || s.Watermark >= s.Change {
 			t.Errorf("after a write: %+v", s)
+		}
+		load = true
+		if s := status(false); !s.Current || s.Rows <= 2 || s.Watermark != s.Change {
+			t.Errorf("loaded: %+v", s)
 		}
 	})
 }

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meminfra/memory-layer/meminfra"
+	"github.com/meminfra/memory-layer/meminfra/memory"
+)
+
+// indexCommand holds what can be asked of an index.
+func (a *app) indexCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "index status",
+		Short: "What a user's index holds, and whether it has seen the last change",
+		Args:  a.unknownCommand,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.indexStatusCommand())
+	return cmd
+}
+
+func (a *app) indexStatusCommand() *cobra.Command {
+	cmd := a.indexCommandOf((*meminfra.MemoryLayer).IndexStatus)
+	cmd.Use = "status --user U [--no-load] [--json]"
+	cmd.Short = "Show what a user's index holds"
+	cmd.Long = "Says what the derived index of a user holds and whether it has seen the last change.\n" +
+		"Indexes live in the memory of each process, not in the database: this loads one as the\n" +
+		"first search of any process does, so what it holds and costs here it does there. With\n" +
+		"--no-load only the database is asked where it stands."
+	cmd.Example = "  meminfra index status --user ada"
+	return cmd
+}
+
+func (a *app) reindexCommand() *cobra.Command {
+	cmd := a.indexCommandOf((*meminfra.MemoryLayer).Reindex)
+	cmd.Use = "reindex --user U [--json]"
+	cmd.Short = "Build a user's index from SQL and say what it holds"
+	cmd.Long = "Builds the derived index of a user from SQL at its full speed, a large one with its graph,\n" +
+		"and says what it holds and whether it has seen the last change. Nothing is stored: the\n" +
+		"index lives in the memory of a process."
+	cmd.Example = "  meminfra reindex --user ada"
+	if err := cmd.Flags().MarkHidden("no-load"); err != nil {
+		panic(err) // the flag is there
+	}
+	return cmd
+}
+
+// indexCommandOf is a command that calls a verb on an index and prints where the
+// index stands then.
+func (a *app) indexCommandOf(verb func(*meminfra.MemoryLayer, context.Context, meminfra.IndexRequest) (*meminfra.IndexStatus, error)) *cobra.Command {
+	var (
+		req    meminfra.IndexRequest
+		noLoad bool
+		asJSON bool
+	)
+	cmd := &cobra.Command{
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if memory.IsBlank(req.UserID) {
+				return meminfra.ErrNoUser
+			}
+			req.Load = !noLoad
+			return a.withMemory(cmd.Context(), false, func(ml *meminfra.MemoryLayer) error {
+				began := a.now()
+				s, err := verb(ml, cmd.Context(), req)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return a.printJSON(s)
+				}
+				a.printIndex(s, a.now().Sub(began).Round(1e5).String())
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&req.UserID, "user", "", "whose index (required)")
+	cmd.Flags().BoolVar(&noLoad, "no-load", false, "do not load it")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print what it holds as JSON")
+	return cmd
+}
+
+func (a *app) printIndex(s *meminfra.IndexStatus, took string) {
+	if !s.Loaded {
+		fields(a.stdout,
+			[2]string{"partition", s.Partition},
+			[2]string{"index", "not loaded: the first search builds it"},
+			[2]string{"change", strconv.FormatInt(s.Change, 10)},
+		)
+		return
+	}
+	state := "current"
+	if !s.Current {
+		state = "stale"
+	}
+	fields(a.stdout,
+		[2]string{"partition", s.Partition},
+		[2]string{"rows", strconv.Itoa(s.Rows)},
+		[2]string{"vectors", fmt.Sprintf("%d of %s", s.Vectors, s.Model)},
+		[2]string{"bytes", strconv.FormatInt(s.Bytes, 10)},
+		[2]string{"watermark", fmt.Sprintf("%d of %d, %s", s.Watermark, s.Change, state)},
+		[2]string{"built in", took},
+	)
+}
