@@ -77,6 +77,43 @@ func (a *admission) checkWords(reg *predicates.Registry) error {
 	return nil
 }
 
+// key says all that admission goes by but the rows and the present time. Ok is
+// false for questions that are seldom asked twice.
+func (a *admission) key() (key string, ok bool) {
+	f := a.Filters
+	if f.Metadata != nil || !f.From.IsZero() || !f.To.IsZero() || !f.ValidAt.IsZero() || !f.KnownAt.IsZero() {
+		return "", false
+	}
+	key = "census " + a.rights.Key()
+	if f != (Filters{}) {
+		key += fmt.Sprintf(" %#v", f)
+	}
+	return key, true
+}
+
+// turns is when an admission by the present time may next change about a row, or
+// whether its event has come: a zero time for never.
+func (a *admission) turns(r *index.Attr) (next time.Time) {
+	times := [4]time.Time{r.At, r.ExpiresAt}
+	if n := len(r.States); n > 0 {
+		times[2], times[3] = r.States[n-1].From, r.States[n-1].To
+	}
+	for _, t := range times {
+		if t.After(a.now) {
+			next = earlier(next, t)
+		}
+	}
+	return next
+}
+
+// earlier is the earlier of two times, of which a zero one is never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
 // admits reports whether the row may be seen at all.
 func (a *admission) admits(r *index.Attr) bool {
 	return a.matches(r) && a.timely(r, a.History)

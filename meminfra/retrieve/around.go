@@ -39,7 +39,7 @@ func (rd *Reading) Around(ctx context.Context, f Filters, ids []string, neighbou
 }
 
 func messagesAround(v *index.View, adm *admission, ids []string, neighbours bool) (keys []index.Key) {
-	p := takeCensus(v, adm.admits, adm.now)
+	p := adm.census(v)
 	seen := map[int]bool{}
 	take := func(row int) {
 		if row >= 0 && !seen[row] {

@@ -19,7 +19,7 @@ const contextDepth = 20
 // the same session, when conversations run side by side.
 const reach = 64
 
-// population is what the admitted rows are.
+// population is what the admitted rows are. It is read only once it is taken.
 type population struct {
 	admitted  *index.Bitmap
 	rows      []int // admitted, in order
@@ -27,13 +27,36 @@ type population struct {
 	facts     bool
 	summaries bool
 	now       time.Time
-	user      string            // who asks
 	newest    time.Time         // the latest event that is not in the future
 	speakers  map[string]string // speaker as written -> folded
 	people    map[string]string // name that someone goes by, folded -> whole name, folded
 
 	subjects             map[string]bool // people that items are about
 	lastSpeakers, lastOf recent
+}
+
+// Bytes is what a census costs in memory, approximately.
+func (p *population) Bytes() int64 {
+	const name = 64
+	return p.admitted.Bytes() + int64(8*cap(p.rows)+name*(len(p.speakers)+len(p.people)+len(p.subjects)))
+}
+
+// census is the census of the rows that are admitted, taken once for all searches
+// that ask for the same until something is written or an admitted row's time
+// comes.
+func (a *admission) census(v *index.View) *population {
+	key, ok := a.key()
+	if !ok {
+		return takeCensus(v, a.admits, a.now)
+	}
+	return index.Keep(v, key, a.now, func() (*population, time.Time) {
+		var next time.Time
+		p := takeCensus(v, func(r *index.Attr) bool {
+			next = earlier(next, a.turns(r))
+			return a.admits(r)
+		}, a.now)
+		return p, next
+	})
 }
 
 // takeCensus finds the admitted rows and what they are in one pass.
@@ -114,17 +137,18 @@ func (p *population) name() {
 	}
 }
 
-// isAbout reports whether a row is by or about the one person asked about.
-func (p *population) isAbout(k *ask, a *index.Attr) bool {
+// isAbout reports whether a row is by or about the one person that the user asks
+// about.
+func (p *population) isAbout(k *ask, a *index.Attr, user string) bool {
 	switch {
 	case k.named != "":
 		return p.speakers[a.Speaker] == k.named || a.SubjectName == k.named
 	case !k.asker:
 		return false
 	case a.Owner == index.Episode:
-		return a.Speaker == "" && a.Role == string(memory.RoleUser) && a.UserID == p.user
+		return a.Speaker == "" && a.Role == string(memory.RoleUser) && a.UserID == user
 	}
-	return isUser(a, p.user)
+	return isUser(a, user)
 }
 
 // The messages around one, by place.
@@ -384,7 +408,7 @@ func (c *scene) text(a *index.Attr, s *Signals) {
 			s[signal] = 1
 		}
 	}
-	raise(Speaker, c.pop.isAbout(c.ask, a))
+	raise(Speaker, c.pop.isAbout(c.ask, a, c.query.UserID))
 	raise(TellsTime, fits&markTime != 0)
 	raise(TellsNumber, fits&markNumber != 0)
 	raise(TellsName, fits&markName != 0)

@@ -127,8 +127,7 @@ type candidate struct {
 // rank runs the branches over the admitted rows, fuses them, and lets the
 // context of the best re-order them.
 func (s *search) rank(v *index.View, embed func(*ask) []float32) []candidate {
-	pop := takeCensus(v, s.adm.admits, s.adm.now)
-	pop.user = s.query.UserID
+	pop := s.adm.census(v)
 	s.fallBack(pop)
 	ask := readAsk(s.query.Text, pop.people, s.adm.now)
 	vector := embed(&ask)

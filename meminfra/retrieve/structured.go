@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/meminfra/memory-layer/index"
 	"github.com/meminfra/memory-layer/intent"
@@ -16,10 +17,30 @@ func (s *search) structured(v *index.View) []int {
 	if s.intent == nil {
 		return nil
 	}
-	found := v.Admit(s.structuredAdmits)
-	rows := slices.Collect(found.All())
+	var rows []int
+	for _, row := range statements(v, s.intent.Predicate) {
+		if s.structuredAdmits(v.Attr(row)) {
+			rows = append(rows, row)
+		}
+	}
 	slices.SortStableFunc(rows, func(x, y int) int { return s.byCurrency(v.Attr(x), v.Attr(y)) })
 	return rows[:min(len(rows), branchDepth)]
+}
+
+// rowList is a list of rows that an index keeps.
+type rowList []int
+
+// Bytes is what the list costs in memory.
+func (l rowList) Bytes() int64 { return int64(8 * cap(l)) }
+
+// statements are the items with a predicate, in order, whoever may see them.
+func statements(v *index.View, predicate string) rowList {
+	return index.Keep(v, "statements "+predicate, time.Time{}, func() (list rowList, never time.Time) {
+		for row := range v.Admit(func(a *index.Attr) bool { return a.Owner == index.Item && a.Predicate == predicate }).All() {
+			list = append(list, row)
+		}
+		return list, never
+	})
 }
 
 // structuredAdmits reports whether the row carries the fact asked for, in the
@@ -38,8 +59,6 @@ func (s *search) structuredAdmits(a *index.Attr) bool {
 	return s.intent.Scope == intent.Any || !s.adm.timely(a, HistoryExclude)
 }
 
-// aboutIntent reports whether the row is about the subject, predicate, category
-// and value asked for.
 // answersNo reports whether an admitted row says that the fact asked about does
 // not hold: what "Do I still use Vim?" is after. It is no holder of the fact, so it
 // has no rank in the branch.
@@ -47,6 +66,8 @@ func (s *search) answersNo(a *index.Attr) bool {
 	return s.intent != nil && s.intent.Value != "" && a.Owner == index.Item && a.Polarity == int8(memory.Negative) && s.aboutIntent(a)
 }
 
+// aboutIntent reports whether the row is about the subject, predicate, category
+// and value asked for.
 func (s *search) aboutIntent(a *index.Attr) bool {
 	i := s.intent
 	if a.Predicate != i.Predicate || !isSubject(a, i.Subject, s.query.UserID) {
