@@ -2,6 +2,7 @@ package meminfra_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -147,4 +148,93 @@ func (w *writer) done(t *testing.T) (list []string) {
 		t.Fatalf("a writer failed: %v\n%s", err, strings.Join(out, "\n"))
 	}
 	return list
+}
+
+// A reembed whose process is killed half-way keeps the vectors that it made; the
+// next one makes the rest, tells how far it is, and then nothing is left.
+func TestReembedOfAKilledProcess(t *testing.T) {
+	const texts = 300
+	onTargets(t, func(t *testing.T, store storage.Store, target string) {
+		var messages []meminfra.Message
+		for i := range texts {
+			messages = append(messages, said(strconv.Itoa(i), fmt.Sprintf("The lighthouse number %d stands on a rock", i), i))
+		}
+		mustAdd(t, newLayer(t, store, randomIDs), addTo("ada", "c", messages...))
+		killHalfWay(t, target)
+		kept, err := store.Changes(t.Context(), storage.ChangesParams{Partition: userPartition("ada"), Model: "killed"})
+		if err != nil || len(kept.Embeddings) != 128 {
+			t.Fatalf("%d vectors kept, error %v", len(kept.Embeddings), err)
+		}
+		var told []string
+		ml := newLayer(t, store, randomIDs, withEmbedder(bagOfWords{"killed", 16}))
+		req := meminfra.ReembedRequest{UserID: "ada", Progress: func(done, total int) { told = append(told, fmt.Sprint(done, "/", total)) }}
+		res, err := ml.Curate().Reembed(t.Context(), req)
+		if err != nil || res.Texts != texts-128 || res.Embedded != texts-128 || !slices.Equal(told, []string{"128/172", "172/172"}) {
+			t.Errorf("gone on: %+v, told %v, error %v", res, told, err)
+		}
+		if res, err = ml.Curate().Reembed(t.Context(), req); err != nil || res.Texts != 0 {
+			t.Errorf("again: %+v, error %v", res, err)
+		}
+		if found := mustSearch(t, ml, meminfra.SearchRequest{UserID: "ada", Query: "The lighthouse number 7"}); found.Hits[0].Ranks.Vector == 0 {
+			t.Errorf("ranks %+v", found.Hits[0].Ranks)
+		}
+	})
+}
+
+// killHalfWay starts a process that reembeds and kills it at its second batch.
+func killHalfWay(t *testing.T, target string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestReembedProcess$", "-test.count=1")
+	cmd.Env = append(os.Environ(), reembedEnv+"="+target)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if lines.Text() == "half-way" {
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Wait(); err == nil {
+				t.Fatal("the process ended by itself")
+			}
+			return
+		}
+	}
+	t.Fatalf("the process did not come half-way: %v", cmd.Wait())
+}
+
+// reembedEnv tells a copy of the test binary to reembed that database.
+const reembedEnv = "MEMINFRA_TEST_REEMBED"
+
+// TestReembedProcess is the body of the process of TestReembedOfAKilledProcess
+// and does nothing by itself.
+func TestReembedProcess(t *testing.T) {
+	target := os.Getenv(reembedEnv)
+	if target == "" {
+		return
+	}
+	ml := newLayer(t, openTarget(t, target), randomIDs, withEmbedder(&stopping{bagOfWords: bagOfWords{"killed", 16}}))
+	_, err := ml.Curate().Reembed(t.Context(), meminfra.ReembedRequest{UserID: "ada"})
+	t.Fatalf("came to an end: %v", err)
+}
+
+// stopping is an embedder that says "half-way" at its second batch and never
+// returns from it.
+type stopping struct {
+	bagOfWords
+	calls int
+}
+
+func (e *stopping) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	if e.calls++; e.calls == 2 {
+		fmt.Println("half-way")
+		select {}
+	}
+	return e.bagOfWords.Embed(ctx, texts)
 }

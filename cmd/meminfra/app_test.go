@@ -24,6 +24,7 @@ type cli struct {
 	env   map[string]string
 	stdin string
 	now   time.Time
+	bar   bool         // as on a terminal
 	http  *http.Client // for init's health request; nil finds nothing
 
 	interactive bool
@@ -68,7 +69,8 @@ func (c *cli) run(args ...string) outcome {
 	c.t.Helper()
 	var stdout, stderr bytes.Buffer
 	a := &app{stdin: strings.NewReader(c.stdin), stdout: &stdout, stderr: &stderr, name: "meminfra",
-		getenv: func(key string) string { return c.env[key] }, now: func() time.Time { return c.now }, interactive: c.interactive}
+		getenv: func(key string) string { return c.env[key] }, now: func() time.Time { return c.now }, interactive: c.interactive,
+		progress: c.bar}
 	if a.http = c.http; a.http == nil {
 		a.http = &http.Client{Transport: nobody{}}
 	}

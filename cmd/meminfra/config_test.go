@@ -250,6 +250,29 @@ func TestSettingsPrecedence(t *testing.T) {
 	}
 }
 
+// A change of the embedding model is noticed, and reembed, with a bar, makes what
+// is missing.
+func TestReembedAfterAChange(t *testing.T) {
+	onStores(t, func(t *testing.T, c *cli) {
+		server := llmtest.NewOpenAI(llmtest.Vectors(nil))
+		defer server.Close()
+		c.ok("add", "--user", "ada", "I live in Lisbon.")
+		c.env["EMBEDDING_BASE_URL"], c.env["EMBEDDING_MODEL"] = server.URL, "v"
+		if o := c.run("search", "--user", "ada", "Lisbon"); o.code != exitOK || !strings.Contains(o.stderr, "nothing has a vector of model v") {
+			t.Errorf("search: %+v", o)
+		}
+		c.bar = true
+		if o := c.run("reembed", "--user", "ada"); o.code != exitOK || !strings.Contains(o.stdout, "2 texts without a vector of v@8, 2 made") ||
+			!strings.Contains(o.stderr, "embedding") || !strings.Contains(o.stderr, "/2)") {
+			t.Errorf("reembed: %+v", o)
+		}
+		c.ok("search", "--user", "ada", "Lisbon")
+		if out := c.ok("usage", "--user", "ada"); !strings.Contains(out, "embed ") {
+			t.Errorf("usage: %s", out)
+		}
+	})
+}
+
 // A model by the config file: what it uses is said at the end, kept, listed, and
 // bounded by the budget, for every process.
 func TestUsageAndBudgetOfTheCommand(t *testing.T) {
