@@ -170,3 +170,24 @@ func (l limit) Generate(ctx context.Context, req llm.Request) (llm.Response, err
 	}
 	return l.Generator.Generate(ctx, req)
 }
+
+// Intents by a model are counted by what they came to.
+func TestIntentsByModelAreCounted(t *testing.T) {
+	replies := []string{`{"predicate":"hobby","value":null,"scope":"any"}`, `{"predicate":null,"scope":"current"}`, `{"predicate":"drop_table","scope":"current"}`,
+		`{"predicate":"location","value":"Atlantis","scope":"current"}`}
+	n := -1
+	g := memtest.NewResponder(func(llm.Request) string {
+		n++ // each question is searched for twice: to the depth asked, and whole
+		return replies[n/2%len(replies)]
+	})
+	r := runMini(t, func(c *eval.Config) {
+		c.SkipBaselines, c.Options.Generator, c.Options.ModelIntent = true, g, true
+	})
+	m := r.Intents.Model
+	if m == nil || m.Asked != len(r.Questions) || m.Validated != m.Asked-m.Asked/4 || m.Predicate != m.Asked/2 || m.Value != m.Asked/4 || m.Activated > m.Predicate {
+		t.Errorf("%d questions: %+v", len(r.Questions), m)
+	}
+	if r := runMini(t, func(c *eval.Config) { c.SkipBaselines, c.Options.ModelIntent = true, true }); r.Intents.Model != nil {
+		t.Errorf("no model was asked: %+v", r.Intents.Model)
+	}
+}

@@ -93,6 +93,9 @@ func (b *bench) ask(ctx context.Context, q *locomo.Question) (Outcome, error) {
 		return o, err
 	}
 	o.Milliseconds = float64(time.Since(start).Microseconds()) / 1000
+	if b.byModel != nil {
+		b.byModel.count(res)
+	}
 	if res.Intent != nil {
 		b.intents[res.Intent.Predicate]++
 	}

@@ -119,6 +119,7 @@ type run struct {
 		took                     time.Duration
 	}
 	intents  map[string]int // by predicate
+	byModel  *ModelIntents  // nil if no model is asked
 	degraded map[string]int
 }
 
@@ -126,6 +127,9 @@ func newRun(store storage.Store, cfg Config) *run {
 	r := &run{cfg: cfg, store: store, ks: append([]int(nil), metrics.Ks...),
 		tenant:  fmt.Sprintf("eval-%d", time.Now().UnixNano()),
 		intents: map[string]int{}, degraded: map[string]int{}}
+	if cfg.Options.ModelIntent && cfg.Options.Generator != nil && !cfg.SkipIntent {
+		r.byModel = &ModelIntents{}
+	}
 	known := false
 	for _, k := range r.ks {
 		known = known || k == cfg.K

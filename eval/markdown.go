@@ -178,6 +178,10 @@ func (r *Report) intentLine() string {
 	if len(parts) > 0 {
 		line += " (" + strings.Join(parts, ", ") + ")"
 	}
+	if m := r.Intents.Model; m != nil {
+		line += fmt.Sprintf("; by model: asked %d, validated %d, predicate %d, value %d, activated %d",
+			m.Asked, m.Validated, m.Predicate, m.Value, m.Activated)
+	}
 	return line
 }
 

@@ -86,6 +86,39 @@ type IntentCounts struct {
 	Inferred    int            `json:"inferred"`
 	None        int            `json:"none"`
 	ByPredicate map[string]int `json:"by_predicate"`
+	// Model counts what a model's intents came to; nil if none was asked.
+	Model *ModelIntents `json:"model,omitempty"`
+}
+
+// ModelIntents count questions for whose intent a model was asked, each within
+// the one before: it gave an answer within the form and the vocabulary, with a
+// predicate, with a value, and the predicate brought rows. Without a valid answer
+// the rules were used.
+type ModelIntents struct {
+	Asked     int `json:"asked"`
+	Validated int `json:"validated"`
+	Predicate int `json:"predicate"`
+	Value     int `json:"value"`     // of those with a predicate
+	Activated int `json:"activated"` // of those with a predicate
+}
+
+// count adds the intent of one search.
+func (m *ModelIntents) count(res *meminfra.SearchResult) {
+	m.Asked++
+	if !res.ByModel {
+		return
+	}
+	m.Validated++
+	if res.Intent == nil {
+		return
+	}
+	m.Predicate++
+	if res.Intent.Value != "" {
+		m.Value++
+	}
+	if res.Structured > 0 {
+		m.Activated++
+	}
 }
 
 // WriteCost is what adding the conversations took.
@@ -179,7 +212,7 @@ func (r *run) count(out *Report) {
 	}
 	out.LatencyMS = Latency{P50: metrics.Percentile(ms, 50), P90: metrics.Percentile(ms, 90), P95: metrics.Percentile(ms, 95),
 		P99: metrics.Percentile(ms, 99), Max: slices.Max(ms)}
-	out.Intents = IntentCounts{ByPredicate: r.intents}
+	out.Intents = IntentCounts{ByPredicate: r.intents, Model: r.byModel}
 	for _, n := range r.intents {
 		out.Intents.Inferred += n
 	}

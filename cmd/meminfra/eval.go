@@ -171,7 +171,7 @@ func (a *app) evalModels(ctx context.Context, f *evalFlags) (closeTape func(), e
 		}
 		f.cfg.Options.Embedder = meter.Embedder(embedder)
 	}
-	asks := f.cfg.Mode == eval.Model || f.cfg.Answers
+	asks := f.cfg.Mode == eval.Model || f.cfg.Answers || models.ModelIntent
 	switch {
 	case generator == nil && f.cfg.Mode == eval.Model:
 		return nil, usage("--mode model: no language model is configured", "LLM_PROVIDER, LLM_MODEL and what the provider needs")
@@ -183,6 +183,7 @@ func (a *app) evalModels(ctx context.Context, f *evalFlags) (closeTape func(), e
 	}
 	generator = meter.Generator(generator)
 	f.cfg.Options.Generator, f.cfg.Options.JudgeAnswers, f.cfg.Judge = generator, true, generator
+	f.cfg.Options.ModelIntent = models.ModelIntent
 	if f.cfg.Mode == eval.Model {
 		f.cfg.Options.Extractor, err = model.New(generator, predicates.Default(), nil)
 	}
