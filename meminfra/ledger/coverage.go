@@ -67,8 +67,12 @@ func find(list []mark, object uint64) int {
 // row checks a row against the entry that names it: its number and "" if all
 // is well. All entries must have been noted before.
 func (c *coverage) row(o *memory.Object) (seq int64, reason string) {
+	return c.seen(c.mark(o, 0))
+}
+
+// seen is row for a mark made before.
+func (c *coverage) seen(m mark) (seq int64, reason string) {
 	c.rows++
-	m := c.mark(o, 0)
 	i := find(c.named, m.object)
 	if i < 0 {
 		return 0, ReasonUncovered

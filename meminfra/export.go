@@ -1,0 +1,127 @@
+package meminfra
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/meminfra/memory-layer/meminfra/ledger"
+	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/storage"
+)
+
+// ErrDiverged: the user's memory is neither empty nor a beginning of the export.
+var ErrDiverged = ledger.ErrDiverged
+
+// ExportRequest asks for a copy of all that is remembered of a user.
+type ExportRequest struct {
+	UserID string
+	To     io.Writer
+}
+
+// ExportResult counts what was written.
+type ExportResult struct {
+	Entries int64 `json:"entries"`
+	Rows    int64 `json:"rows"`
+}
+
+// Export writes a user's memory as canonical JSON lines, with its ledger chain,
+// as one snapshot: the same memory is the same bytes from either store.
+// Vectors, traces, grants and idempotency keys are not in it. It reads the
+// memory twice, once to verify it. Errors: ErrNoUser, ErrNotFound if nothing
+// was ever written, a *ledger.TamperError if it does not verify, ErrClosed.
+func (l Ledger) Export(ctx context.Context, req ExportRequest) (*ExportResult, error) {
+	id, err := l.m.partitionOf(req.UserID)
+	if err != nil {
+		return nil, fmt.Errorf("export: %w", err)
+	}
+	var end *ledger.End
+	err = l.m.store.Snapshot(ctx, id, func(s storage.Snapshot) error {
+		if s.Row().Change == 0 {
+			return ErrNotFound
+		}
+		report, err := ledger.Verify(ctx, s, ledger.Options{Keys: l.m.keys, Current: l.m.ledgerKey.ID})
+		if err == nil {
+			err = report.Err()
+		}
+		if err != nil {
+			return err
+		}
+		end, err = ledger.Export(ctx, s, req.To)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("export: %w", err)
+	}
+	return &ExportResult{Entries: end.Entries, Rows: end.Rows}, nil
+}
+
+// ImportRequest asks to take an export in.
+type ImportRequest struct {
+	From io.Reader
+	// UserID is whose memory must be in the export; "" takes whosever it is.
+	UserID string
+	// Progress is called now and then with the ledger entries read, of how many.
+	Progress func(done, all int64)
+}
+
+// ImportResult counts what was taken in.
+type ImportResult struct {
+	UserID  string `json:"user_id"`
+	Known   int64  `json:"known"`   // ledger entries that were there already
+	Entries int64  `json:"entries"` // added
+	Rows    int64  `json:"rows"`    // added
+}
+
+// ErrOtherUser: the export is of another user than the one asked for.
+var ErrOtherUser = errors.New("the export is of another user")
+
+// Import takes in what Export wrote: all of it where the user's memory is
+// empty, what is missing where it is a beginning of the export. It is one
+// commit, which stands only if every line verifies; other writers of the user
+// wait for it. Vectors are not in an export: reembed makes them, and until then
+// only words find what was taken in. Errors: ErrDiverged, *ledger.LineError
+// (ledger.ErrExport), ErrOtherUser, a *ledger.TamperError if what is there
+// already does not verify, ErrClosed.
+func (l Ledger) Import(ctx context.Context, req ImportRequest) (*ImportResult, error) {
+	res, err := l.imports(ctx, req)
+	if err != nil {
+		return nil, fmt.Errorf("import: %w", err)
+	}
+	return res, nil
+}
+
+func (l Ledger) imports(ctx context.Context, req ImportRequest) (*ImportResult, error) {
+	if l.m.closed.Load() {
+		return nil, ErrClosed
+	}
+	r, err := ledger.NewReader(req.From)
+	if err != nil {
+		return nil, err
+	}
+	p := memory.Partition{Tenant: l.m.tenant, Kind: r.Header.Kind, Name: r.Header.Name}
+	if p.Kind != memory.PartitionUser || req.UserID != "" && req.UserID != p.Name {
+		return nil, ErrOtherUser
+	}
+	if _, err := l.m.partitionOf(p.Name); err != nil {
+		return nil, err
+	}
+	there, err := l.verify(ctx, VerifyRequest{UserID: p.Name})
+	if err == nil {
+		err = there.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	opts := ledger.ImportOptions{Keys: l.m.keys, Current: l.m.ledgerKey.ID, Now: l.m.now(), NewID: l.m.newID, Progress: req.Progress}
+	var out *ledger.Imported
+	err = l.m.store.Update(ctx, p, func(tx storage.Tx) (err error) {
+		out, err = ledger.Import(ctx, tx, r, opts)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &ImportResult{UserID: p.Name, Known: out.Known, Entries: out.Entries, Rows: out.Rows}, nil
+}

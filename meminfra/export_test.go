@@ -1,0 +1,190 @@
+package meminfra_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/meminfra/memory-layer/meminfra"
+	"github.com/meminfra/memory-layer/meminfra/ledger"
+	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/storage"
+)
+
+func export(t *testing.T, ml *meminfra.MemoryLayer) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if _, err := ml.Ledger().Export(t.Context(), meminfra.ExportRequest{UserID: "ada", To: &b}); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func importInto(ml *meminfra.MemoryLayer, b []byte) (*meminfra.ImportResult, error) {
+	return ml.Ledger().Import(context.Background(), meminfra.ImportRequest{From: bytes.NewReader(b)})
+}
+
+// rows of grants are of the directory, and no export has them.
+func withoutGrant(t *testing.T, store storage.Store) *meminfra.MemoryLayer {
+	t.Helper()
+	ml := newLayer(t, store, randomIDs)
+	for i, text := range []string{"I use PostgreSQL.", "I use PostgreSQL.", "I switched to SQLite.", "I speak Dutch and German.", "I live in Zürich."} {
+		mustAdd(t, ml, addTo("ada", "c", meminfra.Message{Content: text, SentAt: monday.AddDate(0, 0, i), Metadata: memory.Metadata{"z": 1e300, "a": "é", "n": i}}))
+	}
+	places := newLayer(t, store, randomIDs, func(o *meminfra.Options) { o.Extractor = asLocation{} })
+	mustAdd(t, places, addTo("ada", "d", meminfra.Message{Content: "Lisbon", SentAt: monday},
+		meminfra.Message{Role: memory.RoleTool, Content: "Porto", SentAt: monday}))
+	items := mustList(t, ml, "ada", meminfra.Filters{})
+	_, err := ml.Curate().Retract(t.Context(), meminfra.RetractRequest{UserID: "ada", ID: items[0].ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = ml.Curate().Derive(t.Context(), meminfra.DeriveRequest{UserID: "ada", From: []string{items[1].ID, items[2].ID}, Text: "All in all."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ml
+}
+
+// From one store to the other and back the export is the same bytes, and it
+// verifies at each stop.
+func TestExportGoesRoundTheStores(t *testing.T) {
+	first, second, third := openSQLite(t), openPostgres(t), openSQLite(t)
+	want := export(t, withoutGrant(t, first))
+	for i, store := range []storage.Store{second, third} {
+		ml := newLayer(t, store, randomIDs)
+		res, err := importInto(ml, want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Known != 0 || res.Entries == 0 || res.Rows == 0 || res.UserID != "ada" {
+			t.Errorf("stop %d: %+v", i+1, res)
+		}
+		verifies(t, "imported", ml, nil)
+		if got := export(t, ml); !bytes.Equal(got, want) {
+			t.Errorf("stop %d: the export differs:\n%s\nwant\n%s", i+1, got, want)
+		}
+		if res, err = importInto(ml, want); err != nil || res.Entries != 0 || res.Rows != 0 {
+			t.Errorf("stop %d, once more: %+v, %v", i+1, res, err)
+		}
+	}
+	if a, b := withoutVectors(dump(t, first, "ada")), withoutVectors(dump(t, third, "ada")); a != b {
+		t.Errorf("what is stored differs:\n%s\nwant\n%s", b, a)
+	}
+	hits := mustSearch(t, newLayer(t, third, randomIDs), meminfra.SearchRequest{UserID: "ada", Query: "Which languages do I speak?"}).Hits
+	if len(hits) == 0 {
+		t.Errorf("nothing is found of what was imported")
+	}
+}
+
+// What was added since an export comes after it, into what the export made.
+func TestImportAddsTheRest(t *testing.T) {
+	onStores(t, func(t *testing.T, store storage.Store) {
+		from := openSQLite(t)
+		ml := withoutGrant(t, from)
+		early := export(t, ml)
+		mustAdd(t, ml, addTo("ada", "c", meminfra.Message{Content: "I switched to DuckDB.", SentAt: monday.AddDate(0, 1, 0)}))
+		late := export(t, ml)
+		to := newLayer(t, store, randomIDs)
+		if _, err := importInto(to, early); err != nil {
+			t.Fatal(err)
+		}
+		res, err := importInto(to, late)
+		if err != nil || res.Known == 0 || res.Entries == 0 {
+			t.Fatalf("%+v, %v", res, err)
+		}
+		verifies(t, "with the rest", to, nil)
+		if !bytes.Equal(export(t, to), late) {
+			t.Errorf("the export differs")
+		}
+		if _, err := importInto(to, early); !errors.Is(err, meminfra.ErrDiverged) {
+			t.Errorf("an older export: %v", err)
+		}
+		mustAdd(t, to, addTo("ada", "c", said("other", "I own a boat.", 1)))
+		mustAdd(t, ml, addTo("ada", "c", said("another", "I own a car.", 1), said("more", "I own a house.", 2)))
+		if _, err := importInto(to, export(t, ml)); !errors.Is(err, meminfra.ErrDiverged) {
+			t.Errorf("both went on: %v", err)
+		}
+		verifies(t, "refused", to, nil)
+	})
+}
+
+// What was forgotten is not in an export, and an import forgets it too.
+func TestImportForgets(t *testing.T) {
+	onStores(t, func(t *testing.T, store storage.Store) {
+		from := openSQLite(t)
+		ml := withoutGrant(t, from)
+		to := newLayer(t, store, randomIDs)
+		if _, err := importInto(to, export(t, ml)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ml.Forget(t.Context(), meminfra.ForgetRequest{UserID: "ada", ConversationID: "d"}); err != nil {
+			t.Fatal(err)
+		}
+		verifies(t, "forgotten at the source", ml, nil)
+		late := export(t, ml)
+		if bytes.Contains(late, []byte("Lisbon")) || !bytes.Contains(late, []byte(`"forget"`)) {
+			t.Fatalf("the export has what was forgotten, or does not say so")
+		}
+		if _, err := importInto(to, late); err != nil {
+			t.Fatal(err)
+		}
+		verifies(t, "forgotten", to, nil)
+		if !bytes.Equal(export(t, to), late) {
+			t.Errorf("the export differs")
+		}
+		fresh := newLayer(t, openSQLite(t), randomIDs)
+		if _, err := importInto(fresh, late); err != nil {
+			t.Fatal(err)
+		}
+		verifies(t, "into an empty one", fresh, nil)
+	})
+}
+
+// An export in which anything was changed is refused, by the line, and leaves
+// nothing.
+func TestTamperedExportIsRefusedByLine(t *testing.T) {
+	ml := withoutGrant(t, openSQLite(t))
+	lines := strings.SplitAfter(strings.TrimSuffix(string(export(t, ml)), "\n"), "\n")
+	store := openSQLite(t)
+	to := newLayer(t, store, randomIDs)
+	refused := func(what string, line int, tampered []string) {
+		t.Helper()
+		_, err := importInto(to, []byte(strings.Join(tampered, "")))
+		var bad *ledger.LineError
+		if !errors.As(err, &bad) || !errors.Is(err, ledger.ErrExport) || line > 0 && bad.Line != int64(line) {
+			t.Errorf("%s: %v, want line %d", what, err, line)
+		}
+		if exists(t, store, "ada") {
+			t.Fatalf("%s: something was written", what)
+		}
+	}
+	change := func(i int, old, with string) []string {
+		out := append([]string(nil), lines...)
+		if out[i] = strings.Replace(lines[i], old, with, 1); out[i] == lines[i] {
+			t.Fatalf("line %d has no %s", i+1, old)
+		}
+		return out
+	}
+	for i, line := range lines {
+		switch {
+		case strings.HasPrefix(line, `{"entry"`):
+			refused("an entry's time", i+1, change(i, `"at":1`, `"at":2`))
+			refused("white space", i+1, change(i, `:`, `: `))
+		case strings.HasPrefix(line, `{"export"`), strings.HasPrefix(line, `{"end"`):
+		case strings.HasPrefix(line, `{"extraction"`):
+			refused("an extraction less", 0, append(append([]string(nil), lines[:i]...), lines[i+1:]...))
+		default:
+			refused("a salt", i+1, change(i, `"salt":"`, `"salt":"00`))
+			refused("a row less", 0, append(append([]string(nil), lines[:i]...), lines[i+1:]...))
+			refused("a row twice", i+2, append(append(append([]string(nil), lines[:i+1]...), line), lines[i+1:]...))
+		}
+	}
+	refused("a tail that is cut", 0, lines[:len(lines)-1])
+	refused("no header", 1, lines[1:])
+	if _, err := importInto(to, []byte(strings.Join(lines, ""))); err != nil {
+		t.Errorf("untouched: %v", err)
+	}
+}
