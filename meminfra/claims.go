@@ -237,16 +237,10 @@ func (a *addition) voices(c *extract.Candidate) []string {
 }
 
 // bareText is what an item says, without whose word it is.
-func bareText(item memory.Item) string {
-	if item.Authority == memory.Authorized {
-		return item.Text
-	}
-	_, text := extract.SplitAttribution(item.Text)
-	return text
-}
+func bareText(item memory.Item) string { return extract.BareText(item) }
 
 // textKey is the identity of what an item says, whoever says it.
-func textKey(item memory.Item) string { return memory.NormalText(bareText(item)) }
+func textKey(item memory.Item) string { return extract.TextKey(item) }
 
 // item makes the item that a candidate would become, its words canonical.
 func (a *addition) item(c *extract.Candidate, episode *memory.Episode) (_ memory.Item, reason string) {

@@ -101,3 +101,16 @@ func cutFold(s, prefix string) (string, bool) {
 	}
 	return s[len(prefix):], true
 }
+
+// BareText is what an item says, without whose word it is.
+func BareText(item memory.Item) string {
+	if item.Authority == memory.Authorized {
+		return item.Text
+	}
+	_, text := SplitAttribution(item.Text)
+	return text
+}
+
+// TextKey is the identity of what an item says, whoever says it: the key under
+// which the item is found by its words.
+func TextKey(item memory.Item) string { return memory.NormalText(BareText(item)) }

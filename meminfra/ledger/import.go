@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/meminfra/memory-layer/meminfra/extract"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
@@ -232,7 +233,7 @@ func (im *importer) take(row any) error {
 		im.talk(r)
 		im.episodes = append(im.episodes, *r)
 	case *memory.Item:
-		r.TextKey = memory.NormalText(r.Text)
+		r.TextKey = extract.TextKey(*r)
 		im.newItems = append(im.newItems, *r)
 	case *memory.State:
 		im.states = append(im.states, *r)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/meminfra/memory-layer/meminfra/extract"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
@@ -215,7 +216,7 @@ func (v *verification) content(e *memory.Episode) {
 // lookups checks the hashes that an item is found by: with another one, it
 // would be there and never be found.
 func (v *verification) lookups(i *storage.ItemRow) {
-	text, fact := sha256.Sum256([]byte(memory.NormalText(i.Text))), sha256.Sum256([]byte(i.FactKey))
+	text, fact := sha256.Sum256([]byte(extract.TextKey(i.Item))), sha256.Sum256([]byte(i.FactKey))
 	wrong := !bytes.Equal(i.TextHash, text[:])
 	if i.FactKey == "" {
 		wrong = wrong || i.FactKeyHash != nil

@@ -331,9 +331,14 @@ func (t *tx) InsertEvidence(ctx context.Context, list []memory.Evidence) error {
 	})
 }
 
-const selectEvidence = `
+const evidenceColumns = `
 SELECT v.partition, v.item, v.n, v.change, v.episode, v.quote, v.start_byte, v.end_byte, v.full_witness, v.lead, v.polarity,
-	v.authority, v.stated_from, v.stated_to, v.salt, e.message_id, e.conversation, e.agent, e.source, e.sent_at, e.seq, e.expires_at`
+	v.authority, v.stated_from, v.stated_to, v.salt`
+
+const selectEvidence = evidenceColumns + `, e.message_id, e.conversation, e.agent, e.source, e.sent_at, e.seq, e.expires_at`
+
+// noEpisode takes the place of the episode's columns.
+const noEpisode = `, '', '', '', '', 0::bigint, 0::bigint, NULL::bigint`
 
 // joinEpisode finds the episode of each piece of evidence v.
 const joinEpisode = `

@@ -289,15 +289,9 @@ func (s *snapshot) EachState(ctx context.Context, fn func(memory.State, error) e
 
 // EachEvidence implements storage.Snapshot.
 func (s *snapshot) EachEvidence(ctx context.Context, fn func(memory.Evidence, error) error) error {
-	const sql = `
-SELECT partition, item, n, change, episode, quote, start_byte, end_byte, full_witness, polarity, authority, stated_from,
-	stated_to, salt FROM evidence WHERE partition = $1`
-	scan := func(row pgx.CollectableRow) (e memory.Evidence, err error) {
-		err = row.Scan(&e.Partition, &e.ItemID, &e.N, &e.Change, &e.EpisodeID, &e.Quote, &e.Start, &e.End, &e.Full,
-			(*int8)(&e.Polarity), authority{&e.Authority}, when{&e.Stated.From}, when{&e.Stated.To}, blob{&e.Salt})
-		return e, err
-	}
-	return stream(ctx, s, sql, scan, func(e *memory.Evidence, v []any) { e.ItemID, e.N = word(v[0]), int(number(v[1])) }, fn)
+	return stream(ctx, s, evidenceColumns+noEpisode+` FROM evidence v WHERE v.partition = $1`, scanEvidence,
+		func(e *storage.EvidenceRecord, v []any) { e.ItemID, e.N = word(v[0]), int(number(v[1])) },
+		func(e storage.EvidenceRecord, bad error) error { return fn(e.Evidence, bad) })
 }
 
 // EachConflict implements storage.Snapshot.

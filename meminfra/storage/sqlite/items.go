@@ -299,6 +299,9 @@ const evidenceColumns = `v.partition, v.item, v.n, v.change, v.episode, v.quote,
 const selectEvidence = `SELECT ` + evidenceColumns + `, e.message_id, e.conversation, e.agent, e.source, e.sent_at, e.seq, e.expires_at
 FROM evidence v JOIN episode e ON e.partition = v.partition AND e.episode = v.episode `
 
+// noEpisode takes the place of the episode's columns.
+const noEpisode = `, '', '', '', '', 0, 0, NULL`
+
 func scanEvidence(row scanner, e *storage.EvidenceRecord) error {
 	return row.Scan(&e.Partition, &e.ItemID, &e.N, &e.Change, &e.EpisodeID, &e.Quote, &e.Start, &e.End, &e.Full, &e.Lead,
 		&e.Polarity, scanAuthority(&e.Authority), scanTime(&e.Stated.From), scanTime(&e.Stated.To), &e.Salt,

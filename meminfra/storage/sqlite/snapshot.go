@@ -240,12 +240,9 @@ func (s *snapshot) EachState(ctx context.Context, fn func(memory.State, error) e
 
 // EachEvidence implements storage.Snapshot.
 func (s *snapshot) EachEvidence(ctx context.Context, fn func(memory.Evidence, error) error) error {
-	scan := func(row scanner, e *memory.Evidence) error {
-		return row.Scan(&e.Partition, &e.ItemID, &e.N, &e.Change, &e.EpisodeID, &e.Quote, &e.Start, &e.End, &e.Full,
-			&e.Polarity, scanAuthority(&e.Authority), scanTime(&e.Stated.From), scanTime(&e.Stated.To), &e.Salt)
-	}
-	return stream(ctx, s, `SELECT `+evidenceColumns+` FROM evidence v WHERE v.partition = ?1`, scan,
-		func(e *memory.Evidence, v []any) { e.ItemID, e.N = word(v[0]), int(number(v[1])) }, fn)
+	return stream(ctx, s, `SELECT `+evidenceColumns+noEpisode+` FROM evidence v WHERE v.partition = ?1`, scanEvidence,
+		func(e *storage.EvidenceRecord, v []any) { e.ItemID, e.N = word(v[0]), int(number(v[1])) },
+		func(e storage.EvidenceRecord, bad error) error { return fn(e.Evidence, bad) })
 }
 
 // EachConflict implements storage.Snapshot.
