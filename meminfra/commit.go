@@ -24,7 +24,7 @@ func (a *addition) commit(ctx context.Context, tx storage.Tx, found proposal) er
 	}
 	waiting := a.waiting(rows)
 	unread := takeUnread(waiting, found.Unread)
-	w := &batch{partition: a.partition.ID(), change: tx.Head().Change, now: a.decisionTime(),
+	w := &batch{numbered: numberedBy(tx.Head()), partition: a.partition.ID(), change: tx.Head().Change, now: a.decisionTime(),
 		extractor: a.extractor.ID(), found: found, newID: a.newID}
 	a.result.Actions, a.result.Rejections = a.result.Actions[:0], a.result.Rejections[:0]
 	claims := a.check(found.Output, waiting)
@@ -113,6 +113,7 @@ type batch struct {
 	extractor string
 	found     proposal
 	newID     func() string
+	numbered  int // evidence of stored items is numbered after it
 
 	episodes   []memory.Episode // of a decision of their own: the owner's edits
 	decisions  []memory.Decision
@@ -201,9 +202,19 @@ func (w *batch) embedEpisodes(waiting map[string]*memory.Episode) {
 	}
 }
 
+// numberedBy is the number after which stored items number new evidence: no
+// number is given twice, and an erased piece may have had the highest. What was
+// given before is below the partition's sequence number. 0 without erasures.
+func numberedBy(head storage.Head) int {
+	if head.Erased == 0 {
+		return 0
+	}
+	return int(head.Seq)
+}
+
 // ownerBatch begins a commit that its owner makes by hand.
 func (m *MemoryLayer) ownerBatch(head storage.Head) *batch {
-	return &batch{partition: head.Partition, change: head.Change, now: memory.Time(m.now()), extractor: "owner", newID: m.newID}
+	return &batch{numbered: numberedBy(head), partition: head.Partition, change: head.Change, now: memory.Time(m.now()), extractor: "owner", newID: m.newID}
 }
 
 // chainAt continues the ledger at a partition's head.

@@ -135,13 +135,23 @@ func (l *line) tell(s memory.Statement, w testimony, item memory.Item) {
 
 func (l *line) addStored(r *storage.ItemRecord) {
 	l.stored[r.ID] = r
-	for _, e := range r.Evidence {
-		l.nextN[r.ID] = max(l.nextN[r.ID], e.N)
-	}
+	l.nextN[r.ID] = l.lastNumber(r)
 	for _, w := range testimonies(r.Evidence) {
 		l.tell(w.statement(r.ValueID), w.testimony, r.Item)
 	}
 	l.versions = append(l.versions, version(r))
+}
+
+// lastNumber is the number after which an item numbers further evidence.
+func (w *batch) lastNumber(r *storage.ItemRecord) int {
+	last := 0
+	if r.Change != w.change { // not of this commit
+		last = w.numbered
+	}
+	for _, e := range r.Evidence {
+		last = max(last, e.N)
+	}
+	return last
 }
 
 // version is how an item stands in the contest of its line.

@@ -31,6 +31,10 @@ func mustForget(t testing.TB, ml *meminfra.MemoryLayer, req meminfra.ForgetReque
 // with what is stored: rows named as forgotten are gone, all others are there.
 func checkTombstones(t *testing.T, store storage.Store, user string) {
 	t.Helper()
+	verified, err := newLayer(t, store).Ledger().Verify(t.Context(), meminfra.VerifyRequest{UserID: user})
+	if err != nil || verified.Err() != nil {
+		t.Errorf("verify: %v, %v", err, verified.Err())
+	}
 	stored, named, forgotten := coveredRows(t, store, user), map[string][]byte{}, map[string][]byte{}
 	prev, seq := []byte{}, int64(0)
 	for _, e := range entries(t, store, user) {
@@ -508,4 +512,29 @@ func (f *forgetting) Embed(ctx context.Context, list []string) ([][]float32, err
 		hook()
 	}
 	return f.Embedder.Embed(ctx, list)
+}
+
+// A piece of evidence never gets the number that an erased one had: the ledger
+// names each once.
+func TestEvidenceIsNumberedOnce(t *testing.T) {
+	for name, extractor := range map[string]func(*meminfra.Options){"controlled": func(*meminfra.Options) {},
+		"open": func(o *meminfra.Options) { o.Extractor = verbatim{} }} {
+		t.Run(name, func(t *testing.T) {
+			onStores(t, func(t *testing.T, store storage.Store) {
+				ml := newLayer(t, store, extractor)
+				for i, conversation := range []string{"a", "b", "c", "b", "c"} {
+					mustAdd(t, ml, addTo("ada", conversation, said(fmt.Sprint("m", i), "I use PostgreSQL", i)))
+				}
+				for range 2 {
+					mustForget(t, ml, meminfra.ForgetRequest{UserID: "ada", ConversationID: "b"})
+					checkTombstones(t, store, "ada")
+					mustAdd(t, ml, addTo("ada", "b", said("x", "I use PostgreSQL", 20), said("y", "I use PostgreSQL", 21)))
+				}
+				checkTombstones(t, store, "ada")
+				if got := mustList(t, ml, "ada", meminfra.Filters{}); len(got) != 1 || len(got[0].Evidence) != 5 {
+					t.Errorf("%+v", got)
+				}
+			})
+		})
+	}
 }

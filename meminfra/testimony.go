@@ -99,7 +99,7 @@ func (w *batch) attachOpen(r *storage.ItemRecord, wit told, decision string) {
 			return
 		}
 	}
-	for _, e := range wit.numbered(r.ID, len(r.Evidence)) {
+	for _, e := range wit.numbered(r.ID, w.lastNumber(r)) {
 		w.addEvidence(e, decision)
 		kept := *wit.first
 		kept.Evidence = e
