@@ -273,6 +273,28 @@ func TestReembedAfterAChange(t *testing.T) {
 	})
 }
 
+// An embedding server that is down costs the vectors and nothing else; one that
+// refuses is an error.
+func TestEmbeddingServerIsDown(t *testing.T) {
+	c := newCLI(t)
+	server := llmtest.NewOpenAI(llmtest.Vectors(nil))
+	c.env["EMBEDDING_BASE_URL"], c.env["EMBEDDING_MODEL"] = server.URL, "v"
+	c.ok("add", "--user", "ada", "I live in Lisbon.")
+	server.Script(llmtest.Status(401, "invalid_api_key", "no"))
+	c.fails(exitFailure, "embedding model", "search", "--user", "ada", "Lisbon")
+	server.Close()
+	if o := c.run("search", "--user", "ada", "Lisbon"); o.code != exitOK || !strings.Contains(o.stdout, "Lisbon") ||
+		!strings.Contains(o.stderr, "degraded: embedding model: ") || !strings.Contains(o.stderr, "degraded: vector branch left out") {
+		t.Errorf("search: %+v", o)
+	}
+	if o := c.run("add", "--user", "ada", "I program in Go."); o.code != exitOK || !strings.Contains(o.stdout, "ADD ") || !strings.Contains(o.stderr, "stored without vectors") {
+		t.Errorf("add: %+v", o)
+	}
+	if o := c.run("reembed", "--user", "ada"); o.code != exitFailure || !strings.Contains(o.stderr, "embedding model") {
+		t.Errorf("reembed: %+v", o)
+	}
+}
+
 // A model by the config file: what it uses is said at the end, kept, listed, and
 // bounded by the budget, for every process.
 func TestUsageAndBudgetOfTheCommand(t *testing.T) {

@@ -29,11 +29,11 @@ const twoDays = `{"conversation_id":"c1","id":"m1","content":"I live in Lisbon."
 func TestImportTwice(t *testing.T) {
 	onStores(t, func(t *testing.T, c *cli) {
 		file := writeFile(t, twoDays)
-		want := "{\"messages\":5,\"stored\":5,\"known\":0,\"conversations\":2,\"sessions\":3,\"actions\":{\"ADD\":1,\"NOOP\":0,\"RETRACT\":0,\"SUPERSEDE\":1},\"rejections\":0}\n"
+		want := "{\"messages\":5,\"stored\":5,\"known\":0,\"conversations\":2,\"sessions\":3,\"actions\":{\"ADD\":1,\"NOOP\":0,\"RETRACT\":0,\"SUPERSEDE\":1},\"rejections\":0,\"usage\":[]}\n"
 		if out := c.ok("import", "--user", "ada", "--json", file); out != want {
 			t.Errorf("first:\n%swant\n%s", out, want)
 		}
-		want = "{\"messages\":5,\"stored\":0,\"known\":5,\"conversations\":2,\"sessions\":3,\"actions\":{\"ADD\":0,\"NOOP\":0,\"RETRACT\":0,\"SUPERSEDE\":0},\"rejections\":0}\n"
+		want = "{\"messages\":5,\"stored\":0,\"known\":5,\"conversations\":2,\"sessions\":3,\"actions\":{\"ADD\":0,\"NOOP\":0,\"RETRACT\":0,\"SUPERSEDE\":0},\"rejections\":0,\"usage\":[]}\n"
 		if out := c.ok("import", "--user", "ada", "--batch", "1", "--json", file); out != want {
 			t.Errorf("again:\n%swant\n%s", out, want)
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/meminfra/memory-layer/meminfra"
@@ -10,6 +11,20 @@ import (
 	"github.com/meminfra/memory-layer/meminfra/llm/provider"
 	"github.com/meminfra/memory-layer/predicates"
 )
+
+// silent is an embedding model that did not say how long its vectors are: what
+// can be done by words is done, and what cannot fails.
+type silent struct {
+	model string
+	err   error
+}
+
+func (s silent) Model() string { return s.model }
+
+// Dim is the length of no vector.
+func (s silent) Dim() int { return 1 }
+
+func (s silent) Embed(context.Context, []string) ([][]float32, error) { return nil, s.err }
 
 // layerOptions chooses by the settings which models are used, one for extraction
 // and answers, one for vectors, and reads LEDGER_KEY. A key that merely lies in
@@ -27,7 +42,12 @@ func (a *app) layerOptions(ctx context.Context, meter *llm.Meter) (*meminfra.Opt
 	with := provider.Options{Getenv: a.getenv, Anthropic: anthropicGenerator, Meter: meter}
 	if embedder != nil {
 		if opts.Embedder, err = embedder.Embedder(ctx, with); err != nil {
-			return nil, fmt.Errorf("embedding model: %w", err)
+			err = fmt.Errorf("embedding model: %w", err)
+			if failed, ok := errors.AsType[*llm.Error](err); !ok || !failed.Retryable {
+				return nil, err
+			}
+			a.warn([]string{err.Error()})
+			opts.Embedder = silent{embedder.Model, err}
 		}
 	}
 	if generator == nil {
