@@ -81,6 +81,9 @@ type Attr struct {
 	SessionID      string
 	MessageID      string
 
+	// Utility is what feedback says for an item, from -0.5 to 0.5; 0 without any.
+	Utility float64
+
 	// Sources are the episodes that support an item, none for episodes. It was made
 	// from the first.
 	Sources []string

@@ -174,6 +174,46 @@ func ExampleMemoryLayer_Usage() {
 	// Output: embed vectors-1 2
 }
 
+func ExampleGate_Check() {
+	ml, remove := exampleLayer()
+	defer remove()
+	addExample(ml)
+	for _, city := range []string{"Porto", "Lisbon"} {
+		res, err := ml.Gate().Check(context.Background(), meminfra.CheckRequest{UserID: "ada", Action: "book_train",
+			Args: map[string]string{"from": city}})
+		check(err)
+		fmt.Println(city, res.Verdict)
+	}
+	// Output:
+	// Porto allow
+	// Lisbon missing
+}
+
+func ExampleGate_Confirm() {
+	ml, remove := exampleLayer()
+	defer remove()
+	ctx := context.Background()
+	_, err := ml.Add(ctx, meminfra.AddRequest{UserID: "ada", ConversationID: "c1", Messages: []meminfra.Message{
+		{Role: "tool", Source: "crm", Content: "My email is ada@example.org."}}})
+	check(err)
+	_, err = ml.Gate().Confirm(ctx, meminfra.ConfirmRequest{UserID: "ada", Action: "send", Args: map[string]string{"to": "ada@example.org"}, Token: "a.guess"})
+	fmt.Println(errors.Is(err, meminfra.ErrToken))
+	// Output: true
+}
+
+func ExampleMemoryLayer_Feedback() {
+	ml, remove := exampleLayer()
+	defer remove()
+	addExample(ml)
+	ctx := context.Background()
+	found, err := ml.Search(ctx, meminfra.SearchRequest{UserID: "ada", Query: "Where do I live?"})
+	check(err)
+	res, err := ml.Feedback(ctx, meminfra.FeedbackRequest{UserID: "ada", TraceID: found.TraceID, Reward: 1, IdempotencyKey: "k1"})
+	check(err)
+	fmt.Println(len(res.Credited) > 0, res.Known)
+	// Output: true false
+}
+
 // check stands for your error handling.
 func check(err error) {
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -54,6 +55,9 @@ type Options struct {
 	CallsPerDay  int64
 	// Predicates is the controlled vocabulary; nil is the shipped one.
 	Predicates *predicates.Registry
+	// IntentActions names the actions that need a standing instruction whatever
+	// their arguments: see CheckRequest.NeedsIntent.
+	IntentActions []string
 	// Tenant separates installations in one database; "" is "default".
 	Tenant string
 	// IndexBudget bounds the bytes held by derived indexes, approximately;
@@ -78,22 +82,23 @@ type Options struct {
 // share one database. It runs no goroutine but one for each index that a call
 // found in need of a rebuild; Close waits for those.
 type MemoryLayer struct {
-	store       storage.Store
-	extractor   extract.Extractor
-	embedder    llm.Embedder
-	generator   llm.Generator // nil for none
-	judge       bool
-	skipManager bool
-	intents     *retrieve.IntentModel // nil for rules
-	registry    *predicates.Registry
-	tenant      string
-	ledgerKey   ledger.Key
-	keys        ledger.Keys // all that verifying may need
-	logger      *slog.Logger
-	now         func() time.Time
-	newID       func() string
-	retriever   *retrieve.Retriever
-	closed      atomic.Bool
+	store         storage.Store
+	extractor     extract.Extractor
+	embedder      llm.Embedder
+	generator     llm.Generator // nil for none
+	judge         bool
+	skipManager   bool
+	intents       *retrieve.IntentModel // nil for rules
+	registry      *predicates.Registry
+	intentActions []string
+	tenant        string
+	ledgerKey     ledger.Key
+	keys          ledger.Keys // all that verifying may need
+	logger        *slog.Logger
+	now           func() time.Time
+	newID         func() string
+	retriever     *retrieve.Retriever
+	closed        atomic.Bool
 }
 
 // New returns a memory layer over an open store, which stays the caller's to
@@ -128,6 +133,7 @@ func (m *MemoryLayer) configure(o Options) (err error) {
 	m.extractor, m.embedder, m.registry = o.Extractor, o.Embedder, o.Predicates
 	m.generator, m.judge = o.Generator, o.JudgeAnswers
 	m.skipManager = o.SkipManager
+	m.intentActions = slices.Clone(o.IntentActions)
 	m.tenant, m.logger, m.now, m.newID = o.Tenant, o.Logger, o.Now, o.NewID
 	m.ledgerKey = o.LedgerKey
 	if m.keys, err = ledger.NewKeys(append([]ledger.Key{o.LedgerKey}, o.OldLedgerKeys...)...); err != nil {

@@ -13,7 +13,7 @@ func TestShippedHasTheBriefsPredicates(t *testing.T) {
 	single := strings.Fields(`name location timezone database_preference project_status employer job_title birthday age
 		relationship_status partner native_language email phone favourite editor_preference`)
 	multi := strings.Fields(`framework_preference programming_language skill interest works_on child sibling parent pet nationality
-		spoken_language diet allergy medication hobby dislikes education goal owns travel_plan operating_system communication_preference`)
+		spoken_language diet allergy medication hobby dislikes education goal owns travel_plan operating_system communication_preference instruction`)
 	reg := predicates.Default()
 	check := func(names []string, want predicates.Cardinality) {
 		for _, name := range names {

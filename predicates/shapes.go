@@ -92,6 +92,11 @@ func emailAddress(s string) (string, bool) {
 var zoneOffset = regexp.MustCompile(`(?i)^(?:utc|gmt)\s*([+-\x{2212}])\s*(\d{1,2})(?::?([0-5]\d))?$`)
 
 // zoneName writes offsets as UTC+02:00; names are terms of the registry.
+// actionName writes the name of an action in words: "book_slot" is "book slot".
+func actionName(s string) (string, bool) {
+	return strings.Join(strings.FieldsFunc(s, func(c rune) bool { return c == '_' || c == '-' || c == ' ' }), " "), true
+}
+
 func zoneName(s string) (string, bool) {
 	m := zoneOffset.FindStringSubmatch(s)
 	if m == nil {

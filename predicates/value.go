@@ -24,6 +24,7 @@ var canonicalisers = map[string]func(string) (string, bool){
 	"email":    emailAddress,
 	"timezone": zoneName,
 	"dose":     asIs, // see Registry.dosed
+	"action":   actionName,
 }
 
 func asIs(s string) (string, bool) { return s, true }

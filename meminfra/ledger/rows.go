@@ -182,7 +182,8 @@ func Grant(g memory.Grant) memory.Object {
 	return r.object(KindGrant, g.ID)
 }
 
-// Feedback covers every column of feedback but its change number.
+// Feedback covers every column of feedback but its change number. Which items
+// it credits is not covered: that is worked out from its trace.
 func Feedback(f storage.Feedback) memory.Object {
 	r := newRow(f.Salt, KindFeedback)
 	r.text(f.ID, f.TraceID, f.Key)

@@ -194,6 +194,24 @@ func (t *failingTx) InsertFeedback(ctx context.Context, list []storage.Feedback)
 	return try(ctx, t, t.Tx.InsertFeedback, list)
 }
 
+func (t *failingTx) InsertCredits(ctx context.Context, list []storage.Credit) error {
+	return try(ctx, t, t.Tx.InsertCredits, list)
+}
+
+func (t *failingTx) PutConfirmation(ctx context.Context, c storage.Confirmation, expired time.Time) error {
+	if err := t.store.write(); err != nil {
+		return err
+	}
+	return t.Tx.PutConfirmation(ctx, c, expired)
+}
+
+func (t *failingTx) UseConfirmation(ctx context.Context, id string, at time.Time) (bool, error) {
+	if err := t.store.write(); err != nil {
+		return false, err
+	}
+	return t.Tx.UseConfirmation(ctx, id, at)
+}
+
 func (t *failingTx) PutIdempotency(ctx context.Context, r storage.IdempotencyRecord) error {
 	return try(ctx, t, t.Tx.PutIdempotency, r)
 }

@@ -2,7 +2,10 @@ package retrieve
 
 import (
 	"math"
+	"slices"
 	"time"
+
+	"github.com/meminfra/memory-layer/meminfra/storage"
 )
 
 // Priors are what speaks for a row before any question is asked.
@@ -13,7 +16,9 @@ const (
 	recencyWeight = 0.01
 	// recencyHalf is how much older than the newest a memory is that gains half as much.
 	recencyHalf = 180 * 24 * time.Hour
-	// mostPrior is the most that priors add.
+	// utilityWeight is what utility can add. Source: design section 6.
+	utilityWeight = 0.05
+	// mostPrior is the most that priors add without feedback.
 	mostPrior = recencyWeight
 )
 
@@ -23,4 +28,14 @@ const (
 func prior(at, newest time.Time) float64 {
 	age := max(newest.Sub(at), 0)
 	return recencyWeight * math.Exp2(-float64(age)/float64(recencyHalf))
+}
+
+// utility is what an item's credits say for it, in (0,1): 0.5 without any.
+// Source: design section 6; papers.md section 3.
+func utility(c storage.Counters) float64 { return (c.Successes + 1) / (c.Successes + c.Failures + 2) }
+
+// isRewarded reports whether feedback bears on any candidate. Only then it has a
+// part in the scores, so that without any they are what they were.
+func isRewarded(list []candidate) bool {
+	return slices.ContainsFunc(list, func(c candidate) bool { return c.attr.Utility != 0 })
 }

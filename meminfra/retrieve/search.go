@@ -148,13 +148,20 @@ func (s *search) rank(v *index.View, embed func(*ask) []float32) []candidate {
 		list = s.inContext(v, pop, &ask, vector, list, words, vectors)
 		scale += mostSignals
 	}
+	rewarded := !s.query.SkipPriors && isRewarded(list)
 	if !s.query.SkipPriors {
 		scale += mostPrior
+	}
+	if rewarded {
+		scale += utilityWeight
 	}
 	for i := range list {
 		c := &list[i]
 		if !s.query.SkipPriors {
 			c.why.Prior = prior(c.attr.At, pop.newest)
+		}
+		if rewarded {
+			c.why.Prior += utilityWeight * (c.attr.Utility + 0.5)
 		}
 		c.why.Scale = scale
 		c.score = c.why.score()

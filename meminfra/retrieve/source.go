@@ -36,6 +36,7 @@ func rows(c storage.Changes) []index.Row {
 	}
 	for i := range c.Items {
 		a := itemAttr(&c.Items[i].Item, c.Items[i].States)
+		a.Utility = utility(c.Items[i].Counters) - 0.5
 		a.Sources, a.ConversationID = c.Items[i].Sources, c.Items[i].Conversation
 		a.Marks = uint8(readMarks(c.Items[i].Text))
 		list = append(list, index.Row{Attr: a, Text: itemText(&c.Items[i].Item), Vector: vectors[a.Key]})

@@ -98,13 +98,15 @@ type Reader interface {
 	// with it. Writers go on meanwhile.
 	Snapshot(ctx context.Context, partition string, fn func(Snapshot) error) error
 	// Changes returns every index row of the partition that was written after
-	// the change number since, or got a new state, new evidence or an embedding of
+	// the change number since, or got a new state, new evidence, credit or an embedding of
 	// the given model after it, with the head they were read at, as one snapshot. since 0
 	// means all. Embeddings are those of the given model for every row
 	// returned, whenever they were written.
 	Changes(ctx context.Context, p ChangesParams) (Changes, error)
 	// Items returns the records of those ids that exist, in the order asked.
 	Items(ctx context.Context, partition string, ids []string) ([]ItemRecord, error)
+	// ItemsByValue returns the items with one of those value identities, by Seq.
+	ItemsByValue(ctx context.Context, partition string, valueIDs []string) ([]ItemRecord, error)
 	// Line returns the whole version line (all items with the same fact key;
 	// for open-world items the same root) of an item, oldest Seq first.
 	// Errors: ErrNotFound.
@@ -165,6 +167,12 @@ type Tx interface {
 	// Items is Reader.Items within the commit, and Line is Reader.Line.
 	Items(ctx context.Context, ids []string) ([]ItemRecord, error)
 	Line(ctx context.Context, itemID string) ([]ItemRecord, error)
+	// ItemsByValue is Reader.ItemsByValue within the commit.
+	ItemsByValue(ctx context.Context, valueIDs []string) ([]ItemRecord, error)
+	// Feedback returns what was given to a trace under a key. Errors: ErrNotFound.
+	Feedback(ctx context.Context, traceID, key string) (Feedback, error)
+	// Confirmation returns a confirmation that was asked for. Errors: ErrNotFound.
+	Confirmation(ctx context.Context, id string) (Confirmation, error)
 
 	// PutConversation makes a conversation's row or moves its UpdatedAt; its
 	// summary stays as it is.
@@ -186,6 +194,13 @@ type Tx interface {
 	PutEmbeddings(ctx context.Context, list []memory.Embedding) error // insert or replace
 	InsertGrants(ctx context.Context, list []memory.Grant) error
 	InsertFeedback(ctx context.Context, list []Feedback) error
+	// InsertCredits says for which items feedback was given.
+	InsertCredits(ctx context.Context, list []Credit) error
+	// PutConfirmation adds a confirmation, and drops those that expired before a
+	// moment.
+	PutConfirmation(ctx context.Context, c Confirmation, expired time.Time) error
+	// UseConfirmation marks a confirmation as used; false if it was already.
+	UseConfirmation(ctx context.Context, id string, at time.Time) (bool, error)
 	PutIdempotency(ctx context.Context, r IdempotencyRecord) error
 	// AppendEntries appends ledger entries and moves the partition's ledger
 	// head to the last one.
@@ -254,6 +269,7 @@ type ItemStates struct {
 	// came, and Conversation is that of the first.
 	Sources      []string
 	Conversation string
+	Counters
 }
 
 // ResolveParams names rows, and the trace to append, nil for none.
@@ -351,6 +367,31 @@ type Feedback struct {
 	At        time.Time
 	Change    int64
 	Salt      []byte
+}
+
+// Credit is the reward that an item got with one feedback.
+type Credit struct {
+	FeedbackID string
+	ItemID     string
+	Reward     float64
+}
+
+// Counters sum an item's credits: what was given for it, what against it, as
+// positive numbers, and how often.
+type Counters struct {
+	Successes, Failures float64
+	Uses                int
+}
+
+// Confirmation lets one call pass once. It holds hashes only.
+type Confirmation struct {
+	Partition string
+	ID        string
+	TokenHash []byte
+	CallHash  []byte
+	At        time.Time
+	ExpiresAt time.Time
+	UsedAt    time.Time // zero for not yet
 }
 
 // GrantParams selects grant events; empty fields match all.

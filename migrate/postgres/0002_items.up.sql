@@ -67,6 +67,7 @@ CREATE UNIQUE INDEX item_seq ON item (partition, seq);
 CREATE INDEX item_change ON item (partition, change);
 CREATE INDEX item_fact ON item (partition, fact_key_hash);
 CREATE INDEX item_text ON item (partition, text_hash);
+CREATE INDEX item_value ON item (partition, value_id) WHERE value_id <> '';
 CREATE INDEX item_root ON item (partition, root);
 CREATE INDEX item_expiry ON item (partition, expires_at) WHERE expires_at IS NOT NULL;
 

@@ -1,5 +1,7 @@
 DROP TABLE erasure;
 DROP TABLE usage;
+DROP TABLE confirmation;
+DROP TABLE credit;
 DROP TABLE feedback;
 DROP TABLE trace_item;
 DROP TABLE trace;

@@ -76,6 +76,35 @@ CREATE TABLE feedback (
 );
 CREATE UNIQUE INDEX feedback_once ON feedback (partition, trace, key) WHERE key <> '';
 
+-- Which items a reward was given for. What counts for and against an item is
+-- summed from these rows.
+CREATE TABLE credit (
+    partition TEXT NOT NULL,
+    feedback  TEXT NOT NULL,
+    item      TEXT NOT NULL,
+    reward    REAL NOT NULL,
+    change    INTEGER NOT NULL,
+    PRIMARY KEY (partition, feedback, item),
+    FOREIGN KEY (partition, feedback) REFERENCES feedback (partition, feedback),
+    FOREIGN KEY (partition, item) REFERENCES item (partition, item)
+);
+CREATE INDEX credit_item ON credit (partition, item);
+CREATE INDEX credit_change ON credit (partition, change);
+
+-- What a user is asked to confirm: a token lets one call pass once. Neither the
+-- token nor the call is kept, only their hashes.
+CREATE TABLE confirmation (
+    partition    TEXT NOT NULL,
+    confirmation TEXT NOT NULL,
+    token_hash   BLOB NOT NULL,
+    call_hash    BLOB NOT NULL,
+    at           INTEGER NOT NULL,
+    expires_at   INTEGER NOT NULL,
+    used_at      INTEGER,
+    PRIMARY KEY (partition, confirmation)
+);
+CREATE INDEX confirmation_expiry ON confirmation (partition, expires_at);
+
 CREATE TABLE usage (
     partition     TEXT NOT NULL,
     day           INTEGER NOT NULL, -- midnight

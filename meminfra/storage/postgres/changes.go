@@ -41,6 +41,8 @@ const changed = `(ARRAY(
 	UNION
 	SELECT s.item FROM item_state s WHERE s.partition = $1 AND s.change > ` + start + `
 	UNION
+	SELECT c.item FROM credit c WHERE c.partition = $1 AND c.change > ` + start + `
+	UNION
 	SELECT w.item FROM evidence w WHERE w.partition = $1 AND w.change > ` + start + `
 	UNION ` + embedded + ` AND v.owner_kind = 'item'))`
 
@@ -87,6 +89,7 @@ func (s *Store) Changes(ctx context.Context, p storage.ChangesParams) (storage.C
 	var heads []storage.Head
 	var r records
 	var sources []source
+	var credits []credited
 	err := s.snapshot(ctx, "changes", func(b *pgx.Batch) {
 		b.Queue(selectHead+` WHERE partition = $1`, p.Partition).Query(into(&heads, scanHead))
 		b.Queue(selectEpisode+fromSaid(p.Since)+` ORDER BY e.seq`, p.Partition, p.Since, p.Model).
@@ -94,6 +97,8 @@ func (s *Store) Changes(ctx context.Context, p storage.ChangesParams) (storage.C
 		r.askStates(b, fromChanged(p.Since), p.Partition, p.Since, p.Model)
 		b.Queue(selectSource+fromChanged(p.Since)("evidence")+` ORDER BY item, n`, p.Partition, p.Since, p.Model).
 			Query(into(&sources, scanSource))
+		b.Queue(`SELECT item, sum(greatest(reward, 0)), sum(greatest(-reward, 0)), count(*)`+fromChanged(p.Since)("credit")+` GROUP BY item`,
+			p.Partition, p.Since, p.Model).Query(into(&credits, scanCounters))
 		b.Queue(vectors(p.Since), p.Partition, p.Since, p.Model).Query(into(&c.Embeddings, scanEmbedding))
 	})
 	if err != nil {
@@ -106,6 +111,7 @@ func (s *Store) Changes(ctx context.Context, p storage.ChangesParams) (storage.C
 	c.Reset = 0 < p.Since && p.Since < c.Head.Erased
 	c.Items = r.itemStates()
 	setSources(c.Items, sources)
+	setCounters(c.Items, credits)
 	return c, nil
 }
 

@@ -17,6 +17,8 @@ const (
 	byFactKey = `(ARRAY(SELECT i.item FROM unnest($2::bytea[]) AS k(hash) CROSS JOIN LATERAL (` + sameFactKey + `) i))`
 	byText    = `(ARRAY(SELECT i.item FROM unnest($2::bytea[]) AS k(hash) CROSS JOIN LATERAL (
 	SELECT t.item FROM item t WHERE t.partition = $1 AND t.text_hash = k.hash OFFSET 0) i))`
+	byValue = `(ARRAY(SELECT i.item FROM unnest($2::text[]) AS k(id) CROSS JOIN LATERAL (
+	SELECT t.item FROM item t WHERE t.partition = $1 AND t.value_id = k.id AND t.value_id <> '' OFFSET 0) i))`
 	byLine = `(ARRAY(
 	SELECT i.item FROM ` + oneItem + ` CROSS JOIN LATERAL (` + sameFactKey + `) i
 	UNION ALL
@@ -131,6 +133,16 @@ func (s *Store) Items(ctx context.Context, partition string, ids []string) ([]st
 	return asked(ids, r.join(), recordID), nil
 }
 
+// ItemsByValue implements storage.Reader.
+func (s *Store) ItemsByValue(ctx context.Context, partition string, valueIDs []string) ([]storage.ItemRecord, error) {
+	var r records
+	err := s.snapshot(ctx, "items by value", func(b *pgx.Batch) { r.ask(b, byValue, partition, distinct(valueIDs)) })
+	if err != nil {
+		return nil, err
+	}
+	return r.join(), nil
+}
+
 // Line implements storage.Reader.
 func (s *Store) Line(ctx context.Context, partition, itemID string) ([]storage.ItemRecord, error) {
 	var r records
@@ -154,6 +166,11 @@ func (s *Store) Decisions(ctx context.Context, partition string, ids []string) (
 func (t *tx) Items(ctx context.Context, ids []string) ([]storage.ItemRecord, error) {
 	list, err := t.records(ctx, "items", byID, distinct(ids))
 	return asked(ids, list, recordID), err
+}
+
+// ItemsByValue implements storage.Tx.
+func (t *tx) ItemsByValue(ctx context.Context, valueIDs []string) ([]storage.ItemRecord, error) {
+	return t.records(ctx, "items by value", byValue, distinct(valueIDs))
 }
 
 // Line implements storage.Tx.

@@ -66,6 +66,8 @@ const (
 	UNION
 	SELECT s.item FROM item_state s WHERE s.partition = ?1 AND s.change > ?2
 	UNION
+	SELECT c.item FROM credit c WHERE c.partition = ?1 AND c.change > ?2
+	UNION
 	SELECT w.item FROM evidence w WHERE w.partition = ?1 AND w.change > ?2
 	UNION ` + embedded + ` AND v.owner_kind = 'item')`
 	said = ` IN (
@@ -88,6 +90,9 @@ func readChanges(ctx context.Context, c *conn, p storage.ChangesParams, since in
 		return err
 	}
 	if err := readSources(ctx, c, items, args, ch.Items); err != nil {
+		return err
+	}
+	if err := readCounters(ctx, c, items, args, ch.Items); err != nil {
 		return err
 	}
 	ch.Episodes, err = collect(ctx, c, selectEpisode+episodes, args, scanEpisode)

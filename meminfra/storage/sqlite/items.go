@@ -17,6 +17,7 @@ const (
 	byID      = `(SELECT value FROM json_each(?2))`
 	byFactKey = `(SELECT i.item FROM item i WHERE i.partition = ?1 AND i.fact_key_hash IN (SELECT unhex(value) FROM json_each(?2)))`
 	byText    = `(SELECT i.item FROM item i WHERE i.partition = ?1 AND i.text_hash IN (SELECT unhex(value) FROM json_each(?2)))`
+	byValue   = `(SELECT i.item FROM item i WHERE i.partition = ?1 AND i.value_id <> '' AND i.value_id IN (SELECT value FROM json_each(?2)))`
 	byLine    = `(
 	SELECT l.item FROM item i JOIN item l ON l.partition = i.partition AND l.fact_key_hash = i.fact_key_hash
 	WHERE i.partition = ?1 AND i.item = ?2
@@ -137,6 +138,15 @@ func (s *Store) Items(ctx context.Context, partition string, ids []string) (list
 	return asked(ids, list, recordID), err
 }
 
+// ItemsByValue implements storage.Reader.
+func (s *Store) ItemsByValue(ctx context.Context, partition string, valueIDs []string) (list []storage.ItemRecord, err error) {
+	err = s.view(ctx, func(c *conn) error {
+		list, err = readRecords(ctx, c, byValue, partition, jsonList(valueIDs))
+		return err
+	})
+	return list, err
+}
+
 // Line implements storage.Reader.
 func (s *Store) Line(ctx context.Context, partition, itemID string) (list []storage.ItemRecord, err error) {
 	err = s.view(ctx, func(c *conn) error {
@@ -153,6 +163,11 @@ func (s *Store) Line(ctx context.Context, partition, itemID string) (list []stor
 func (t *tx) Items(ctx context.Context, ids []string) ([]storage.ItemRecord, error) {
 	list, err := readRecords(ctx, t.c, byID, t.head.Partition, jsonList(ids))
 	return asked(ids, list, recordID), err
+}
+
+// ItemsByValue implements storage.Tx.
+func (t *tx) ItemsByValue(ctx context.Context, valueIDs []string) ([]storage.ItemRecord, error) {
+	return readRecords(ctx, t.c, byValue, t.head.Partition, jsonList(valueIDs))
 }
 
 // Line implements storage.Tx.

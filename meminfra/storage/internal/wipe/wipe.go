@@ -22,6 +22,8 @@ type Step struct {
 // Steps are in order: what refers goes before what it refers to. Every table
 // with a partition is here or in Kept; a test checks it.
 var Steps = []Step{
+	{"credit", "item IN {items} OR feedback IN (SELECT feedback FROM feedback WHERE partition = {p} AND trace IN {traces})", "", ""},
+	{"confirmation", "", "", ""},
 	{"feedback", "trace IN {traces}", "feedback", "feedback"},
 	{"trace_item", "trace IN {traces}", "", ""},
 	{"trace", "trace IN {traces}", "", ""},

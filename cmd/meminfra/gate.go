@@ -1,0 +1,130 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meminfra/memory-layer/meminfra"
+)
+
+func (a *app) checkCommand() *cobra.Command {
+	var (
+		req    meminfra.CheckRequest
+		args   []string
+		asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use:   "check --user U ACTION [--arg NAME=VALUE]... [--intent]",
+		Short: "Ask whether memory authorises an action",
+		Long: "Asks whether the user's own word gives each argument of a tool call: allow, or\n" +
+			"needs_confirmation if only the assistant, a tool or a document says it, or missing. With\n" +
+			"--intent the action itself must have been asked for. Only allow is a yes; the exit code\n" +
+			"is 0 whatever the verdict. A token for confirm is for the user, not for the model.",
+		Example: "  meminfra check --user ada book_flight --arg city=Oslo\n  meminfra check --user ada sweep_weekly --intent",
+		Args:    one("ACTION"),
+		RunE: func(cmd *cobra.Command, names []string) (err error) {
+			req.Action = names[0]
+			if req.Args, err = readArgs(args); err != nil {
+				return err
+			}
+			return a.withMemory(cmd.Context(), false, func(ml *meminfra.MemoryLayer) error {
+				res, err := ml.Gate().Check(cmd.Context(), req)
+				if err != nil {
+					return err
+				}
+				return a.showVerdict(res, asJSON)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&req.UserID, "user", "", "whose memory (required)")
+	cmd.Flags().StringArrayVar(&args, "arg", nil, "an argument of the action, NAME=VALUE (repeatable)")
+	cmd.Flags().BoolVar(&req.NeedsIntent, "intent", false, "the action itself must have been asked for")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the verdict as JSON")
+	return cmd
+}
+
+func (a *app) confirmCommand() *cobra.Command {
+	var (
+		req    meminfra.ConfirmRequest
+		args   []string
+		asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use:   "confirm --user U ACTION --token T [--arg NAME=VALUE]...",
+		Short: "Say yes to one call that check asked about",
+		Long: fmt.Sprintf("Lets the call pass once that check gave the token for: the same action with the same\n"+
+			"arguments, within %s. Nothing that is remembered changes; the next such call asks again.", words(meminfra.ConfirmationLifetime)),
+		Example: "  meminfra confirm --user ada pay --arg to=DE02120300000000202051 --token 0198f0c2-7c1e-7abc-8def-0123456789ab.c2VjcmV0",
+		Args:    one("ACTION"),
+		RunE: func(cmd *cobra.Command, names []string) (err error) {
+			req.Action = names[0]
+			if req.Args, err = readArgs(args); err != nil {
+				return err
+			}
+			return a.withMemory(cmd.Context(), false, func(ml *meminfra.MemoryLayer) error {
+				res, err := ml.Gate().Confirm(cmd.Context(), req)
+				if err != nil {
+					return err
+				}
+				return a.showVerdict(res, asJSON)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&req.UserID, "user", "", "whose memory (required)")
+	cmd.Flags().StringArrayVar(&args, "arg", nil, "an argument of the action, NAME=VALUE (repeatable)")
+	cmd.Flags().StringVar(&req.Token, "token", "", "the token that check gave (required)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the verdict as JSON")
+	return cmd
+}
+
+func words(d time.Duration) string { return fmt.Sprintf("%d minutes", int(d.Minutes())) }
+
+// readArgs reads NAME=VALUE pairs.
+func readArgs(list []string) (map[string]string, error) {
+	args := make(map[string]string, len(list))
+	for _, arg := range list {
+		name, value, ok := strings.Cut(arg, "=")
+		if _, twice := args[name]; !ok || name == "" || twice {
+			return nil, usage("--arg wants NAME=VALUE, each name once", "--arg city=Oslo")
+		}
+		args[name] = value
+	}
+	return args, nil
+}
+
+// showVerdict prints the gate's answer, part by part.
+func (a *app) showVerdict(res *meminfra.CheckResult, asJSON bool) error {
+	if asJSON {
+		return a.printJSON(res)
+	}
+	return writeVerdict(a.stdout, res)
+}
+
+func writeVerdict(w io.Writer, res *meminfra.CheckResult) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", res.Verdict)
+	line := func(name string, f meminfra.GateFinding) {
+		fmt.Fprintf(&b, "  %s: %s", name, f.Verdict)
+		if len(f.Items) > 0 {
+			fmt.Fprintf(&b, ", %s in %s", f.Authority, strings.Join(f.Items, ", "))
+		}
+		b.WriteByte('\n')
+	}
+	for _, name := range slices.Sorted(maps.Keys(res.Args)) {
+		line(name, res.Args[name])
+	}
+	if res.Intent != nil {
+		line("the action itself", *res.Intent)
+	}
+	if res.Token != "" {
+		fmt.Fprintf(&b, "token %s\nuntil %s\n", res.Token, res.ExpiresAt.Format(time.RFC3339))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
