@@ -19,7 +19,7 @@ func TestFeedback(t *testing.T) {
 			mustAdd(t, ml, addTo(user, "c", told("I speak French.", "I speak German.", "I speak Dutch.")...))
 		}
 		ask := func(user string) *meminfra.SearchResult {
-			return mustSearch(t, ml, meminfra.SearchRequest{UserID: user, Query: "Which languages do I speak?", Filters: meminfra.Filters{Kind: "fact"}})
+			return mustSearch(t, ml, meminfra.SearchRequest{UserID: user, Query: "Which languages do I speak?", SkipContext: true, Filters: meminfra.Filters{Kind: "fact"}})
 		}
 		before := ask("ada")
 		give := func(req meminfra.FeedbackRequest) (*meminfra.FeedbackResult, error) {
@@ -77,7 +77,7 @@ func TestFeedback(t *testing.T) {
 			}
 		}
 		fresh := newLayer(t, store, frozen, randomIDs)
-		sameHits(t, "an index built anew", mustSearch(t, fresh, meminfra.SearchRequest{UserID: "ada", Query: "Which languages do I speak?", Filters: meminfra.Filters{Kind: "fact"}}).Hits, after)
+		sameHits(t, "an index built anew", mustSearch(t, fresh, meminfra.SearchRequest{UserID: "ada", Query: "Which languages do I speak?", SkipContext: true, Filters: meminfra.Filters{Kind: "fact"}}).Hits, after)
 		again(-1, 30)
 		if h := ask("ada").Hits; h[len(h)-1].ID != last.ID {
 			t.Errorf("punished: %v", texts(h))
