@@ -18,6 +18,7 @@ const maxTerm = 64
 //   - Words are runs of letters, digits and marks after NFKC, case folded; an
 //     apostrophe inside a word and a full stop inside a number belong to it, as
 //     do the signs of c++ and c#. English words are stemmed; stop words go.
+//   - A French word loses what is elided before it: "l'école" and "école" are one.
 //   - A word with accents gives two terms, as written and without: "café" finds
 //     "cafe" and is found by it.
 //   - Han, Kana, Hangul, Thai, Lao, Khmer and Burmese write words without
@@ -157,8 +158,32 @@ func (a *analyzer) takeWord(src []byte) int {
 		i += n
 	}
 	a.word = w
-	a.addWord(w)
+	a.addWord(unelided(w))
 	return i
+}
+
+// elided are the French words that lose their vowel before another: "l'école"
+// is two words, and so is "jusqu'ici".
+var elided = func() map[string]bool {
+	set := make(map[string]bool)
+	for _, w := range strings.Fields("c d j l m n s t qu jusqu lorsqu puisqu quoiqu") {
+		set[w] = true
+	}
+	return set
+}()
+
+// unelided is a folded word without an elided one before it. The next must begin
+// with a vowel or h, as the rule is: "c'mon", "s'mores" and "y'all" stay whole.
+func unelided(w []byte) []byte {
+	head, rest, found := bytes.Cut(w, []byte{'\''})
+	if !found || !elided[string(head)] {
+		return w
+	}
+	r, _ := utf8.DecodeRune(rest)
+	if base := norm.NFD.String(string(r)); strings.ContainsRune("aeiouhœæ", []rune(base)[0]) {
+		return rest
+	}
+	return w
 }
 
 // joiner returns how many bytes at src[i] join two parts of one word: an

@@ -39,6 +39,8 @@ func TestTerms(t *testing.T) {
 	for _, c := range []struct{ text, index, query string }{
 		{"", "", ""},
 		{"Gina's stores weren't", "gina store weren't", "gina store weren't"},
+		{"l'école d'Orléans, jusqu\u2019ici qu'il", "école ecol orléans orlean ici il", "école ecol orléans orlean ici il"},
+		{"c'mon y'all, s'mores d'you 'tis aujourd'hui", "c'mon y'all s'more d'you tis aujourd'hui", "c'mon y'all s'more d'you tis aujourd'hui"},
 		{"Gina\u2019s O'Brien 'quoted' rock'n'roll", "gina o'brien quot rock'n'rol", "gina o'brien quot rock'n'rol"},
 		{"c++ C# f#, c+ #tag C#5 a++b", "c++ c# f# c tag c 5 a++ b", "c++ c# f# c tag c 5 a++ b"},
 		{"v1.26.0 costs 3.5. 2024.", "v1.26.0 cost 3.5 2024", "v1.26.0 cost 3.5 2024"},
