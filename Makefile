@@ -9,7 +9,7 @@ FUZZTIME    ?= 10s
 
 .PHONY: help
 help: ## Show this list
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: fmt
 fmt: ## Format all Go files
@@ -56,6 +56,15 @@ bench: ## Run all benchmarks
 .PHONY: bench-index
 bench-index: ## Measure the index beside other libraries (LOCOMO_DATA=... for evidence recall)
 	index/bench/run.sh
+
+.PHONY: bench-search
+bench-search: ## Measure searches end to end, warm and first, on both stores
+	$(GO) test ./meminfra -run '^$$' -bench 'Search$$' -benchtime 1000x
+	$(GO) test ./meminfra -run '^$$' -bench 'SearchFirst' -benchtime 5x
+
+.PHONY: bench-partitions
+bench-partitions: ## Measure a hot user among 100,000 beside one alone (half an hour)
+	PARTITIONS=100000 $(GO) test ./meminfra -run '^$$' -bench Partitions -benchtime 5000x -timeout 3h
 
 .PHONY: test-index-big
 test-index-big: ## Prove recall at 100,000 vectors

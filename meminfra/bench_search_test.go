@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -195,4 +197,50 @@ func BenchmarkSearchFirst(b *testing.B) {
 	withMemories(b, func(b *testing.B, open func() *meminfra.MemoryLayer, user string) {
 		timed(b, func(i int) time.Duration { return askingOf(b, open(), user)(i) })
 	})
+}
+
+// BenchmarkPartitions compares a user's searches in a database that holds him
+// alone with those of a thousand hot users among PARTITIONS (by default 2,000,
+// of which 20 are hot), taking turns: ratio is what counts.
+func BenchmarkPartitions(b *testing.B) {
+	users, err := strconv.Atoi(os.Getenv("PARTITIONS"))
+	if err != nil {
+		users = 2_000
+	}
+	hot, messages := users/100, chatter(100)
+	for name, open := range map[string]func(testing.TB) storage.Store{"sqlite": openSQLite, "postgres": openPostgres} {
+		b.Run(fmt.Sprintf("store=%s/partitions=%d/hot=%d", name, users, hot), func(b *testing.B) {
+			layer := func() *meminfra.MemoryLayer {
+				return newLayer(b, open(b), randomIDs, withEmbedder(newShelf(384, questions())), func(o *meminfra.Options) {
+					o.Now, o.Extractor = nil, builtIn(b)
+				})
+			}
+			alone, many := layer(), layer()
+			addAll(b, alone, "alone", messages, 100)
+			for i := range users {
+				if i%100 == 0 {
+					addAll(b, many, fmt.Sprint("hot", i/100), messages, 100)
+				} else {
+					addAll(b, many, fmt.Sprint("cold", i), messages[8:9], 1)
+				}
+			}
+			asking := make([]func(int) time.Duration, hot)
+			for i := range asking {
+				asking[i] = askingOf(b, many, fmt.Sprint("hot", i))
+				asking[i](0) // loads it
+			}
+			askAlone := askingOf(b, alone, "alone")
+			askAlone(0)
+			var apart, among []time.Duration
+			for i := 0; b.Loop(); i++ {
+				apart = append(apart, askAlone(i))
+				among = append(among, asking[i%hot](i))
+			}
+			slices.Sort(apart)
+			slices.Sort(among)
+			b.ReportMetric(float64(apart[len(apart)/2].Microseconds()), "alone-p50-µs")
+			b.ReportMetric(float64(among[len(among)/2].Microseconds()), "hot-p50-µs")
+			b.ReportMetric(float64(among[len(among)/2])/float64(apart[len(apart)/2]), "ratio")
+		})
+	}
 }
