@@ -14,6 +14,7 @@ import (
 	"github.com/meminfra/memory-layer/meminfra/ledger"
 	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/recall"
 	"github.com/meminfra/memory-layer/meminfra/retrieve"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
@@ -58,7 +59,7 @@ func (m *MemoryLayer) Add(ctx context.Context, req AddRequest) (*AddResult, erro
 
 func (m *MemoryLayer) newAddition(req AddRequest) *addition {
 	return &addition{MemoryLayer: m, req: req, partition: m.scopePartition(req.UserID, req.TeamID, req.Public),
-		result: &AddResult{Actions: []ActionTaken{}, Rejections: []Rejection{}, Degraded: []string{}}}
+		sources: map[string]*extract.Source{}, result: &AddResult{Actions: []ActionTaken{}, Rejections: []Rejection{}, Degraded: []string{}}}
 }
 
 // addition is one Add under way, or one batch of a Reprocess.
@@ -78,6 +79,7 @@ type addition struct {
 	skip       []string                   // episodes that this Reprocess could not read
 	context    []memory.Episode           // of the conversation, before the target
 	sources    map[string]*extract.Source // by episode: where quotes are looked up
+	handed     map[recall.Key]time.Time   // when sentences that come back were first handed out
 	result     *AddResult
 }
 
@@ -379,6 +381,9 @@ func (a *addition) insertEpisodes(ctx context.Context, tx storage.Tx, fresh []me
 func (a *addition) propose(ctx context.Context) (proposal, error) {
 	out, err := a.extract(ctx)
 	if err != nil {
+		return proposal{}, err
+	}
+	if err := a.recall(ctx, out); err != nil {
 		return proposal{}, err
 	}
 	p := a.embed(ctx, out)

@@ -8,6 +8,7 @@ import (
 	"github.com/meminfra/memory-layer/meminfra/answer"
 	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/recall"
 	"github.com/meminfra/memory-layer/meminfra/retrieve"
 )
 
@@ -152,6 +153,7 @@ func (r *reading) offered(item memory.TraceItem) {
 func (r *reading) putTrace(ctx context.Context, out *AnswerResult) {
 	t := r.trace
 	t.Kind, t.Degraded, t.Rungs = "answer", out.Degraded, out.Rungs
+	t.Handed = recall.Pack(t.Partition, out.Text)
 	for i := range t.Items {
 		item := &t.Items[i]
 		item.Opened = slices.Contains(out.Opened, item.OwnerID)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/meminfra/memory-layer/meminfra/extract"
 	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/recall"
 )
 
 // claim is a candidate that was checked: its quote found, its words canonical,
@@ -63,7 +64,6 @@ func position(seq int64, start int) int64 { return seq<<21 | int64(start) }
 // those that do not hold. One bad candidate is rejected alone.
 func (a *addition) check(found extract.Output, waiting map[string]*memory.Episode) []claim {
 	claims := make([]claim, 0, len(found.Candidates))
-	a.sources = map[string]*extract.Source{}
 	for i := range found.Candidates {
 		c := &found.Candidates[i]
 		episode := waiting[c.EpisodeID]
@@ -102,6 +102,9 @@ func (a *addition) claim(c *extract.Candidate, episode *memory.Episode) (_ claim
 	start, end, reason := a.quote(c, episode)
 	if reason != "" {
 		return claim{}, reason
+	}
+	if a.isRecalled(episode, start, end) {
+		return claim{}, reasonRecalled
 	}
 	if c.Polarity != memory.Positive && c.Polarity != memory.Negative {
 		return claim{}, "no_polarity"
@@ -177,10 +180,13 @@ func (a *addition) heard(id string) *memory.Episode {
 func (a *addition) quote(c *extract.Candidate, episode *memory.Episode) (start, end int, reason string) {
 	source := a.sources[episode.ID]
 	if source == nil {
-		source = extract.NewSource(episode.Content)
+		source = extract.NewSource(recall.Mask(episode.Content))
 		a.sources[episode.ID] = source
 	}
 	start, end, fault := source.Find(c.Quote, c.Value, c.Start)
+	if fault != "" && a.isInBlock(c, episode) {
+		fault = reasonRecalled
+	}
 	if fault == extract.QuoteNotFound && a.isElsewhere(c.Quote, episode.ID) {
 		fault = extract.QuoteElsewhere
 	}

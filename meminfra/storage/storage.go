@@ -124,6 +124,9 @@ type Reader interface {
 	// Usage returns what the partition used on that day (midnight UTC) and
 	// after it, by day, operation and model.
 	Usage(ctx context.Context, partition string, since time.Time) ([]memory.Usage, error)
+	// FirstShown returns when each of those items and episodes was first shown, by
+	// the partition's traces since a moment; those that were not are left out.
+	FirstShown(ctx context.Context, partition string, since time.Time, owners []string) (map[string]time.Time, error)
 	// HandedOut returns what the partition's traces since a moment handed out,
 	// those that handed out nothing left out, oldest first.
 	HandedOut(ctx context.Context, partition string, since time.Time) ([]Handed, error)

@@ -148,6 +148,21 @@ func scanTraceItem(row pgx.CollectableRow) (m memory.TraceItem, err error) {
 	return m, err
 }
 
+// FirstShown implements storage.Reader.
+func (s *Store) FirstShown(ctx context.Context, partition string, since time.Time, owners []string) (map[string]time.Time, error) {
+	const sql = `
+SELECT i.owner, min(t.at) FROM trace_item i JOIN trace t ON t.partition = i.partition AND t.trace = i.trace
+WHERE i.partition = $1 AND t.at >= $2 AND i.owner = ANY($3) GROUP BY i.owner`
+	first := make(map[string]time.Time, len(owners))
+	_, err := query(ctx, s, "first shown", sql, func(row pgx.CollectableRow) (owner string, err error) {
+		var at time.Time
+		err = row.Scan(&owner, when{&at})
+		first[owner] = at
+		return owner, err
+	}, partition, memory.Micros(since), distinct(owners))
+	return first, err
+}
+
 // HandedOut implements storage.Reader.
 func (s *Store) HandedOut(ctx context.Context, partition string, since time.Time) ([]storage.Handed, error) {
 	const sql = `SELECT at, handed FROM trace WHERE partition = $1 AND at >= $2 AND handed <> '' ORDER BY at, trace`

@@ -198,6 +198,24 @@ func (s *Store) leftTrace(partition, id string) (memory.Trace, bool) {
 	return s.left.traces[i], true
 }
 
+// FirstShown implements storage.Reader.
+func (s *Store) FirstShown(ctx context.Context, partition string, since time.Time, owners []string) (map[string]time.Time, error) {
+	first := make(map[string]time.Time, len(owners))
+	err := s.view(ctx, func(c *conn) error {
+		return c.each(ctx, `
+SELECT i.owner, min(t.at) FROM trace_item i JOIN trace t ON t.partition = i.partition AND t.trace = i.trace
+WHERE i.partition = ?1 AND t.at >= ?2 AND i.owner IN (SELECT value FROM json_each(?3)) GROUP BY i.owner`,
+			[]any{partition, memory.Micros(since), jsonList(owners)}, func(row scanner) error {
+				var owner string
+				var at time.Time
+				err := row.Scan(&owner, scanTime(&at))
+				first[owner] = at
+				return err
+			})
+	})
+	return first, err
+}
+
 func scanTraceItem(row scanner, m *memory.TraceItem) error {
 	return row.Scan(&m.Rank, &m.OwnerKind, &m.OwnerID, &m.Shared, &m.Opened, &m.Cited, scanAuthority(&m.Authority), &m.Score)
 }

@@ -12,6 +12,7 @@ import (
 var traceTests = []test{
 	{name: "every field comes back", run: traceFields},
 	{name: "what was handed out since", run: traceHanded},
+	{name: "when something was first shown", run: traceShown},
 	{name: "no lock and no change number", run: traceApart},
 	{name: "old ones go now and then", run: tracePruned},
 	{name: "in one with the rows that a search hands out", run: resolve},
@@ -45,6 +46,27 @@ func traceFields(t *testing.T, s storage.Store) {
 	got, err := s.Trace(t.Context(), ada.ID(), "t2")
 	check(t, err)
 	same(t, "the first one stays", got, bare)
+}
+
+func traceShown(t *testing.T, s storage.Store) {
+	for i, owners := range [][]string{{"i1", "e1"}, {"i1", "i2"}, {"i2"}} {
+		trace := memory.Trace{Partition: ada.ID(), ID: fmt.Sprint("t", i), Kind: "search", At: at(i)}
+		for n, owner := range owners {
+			trace.Items = append(trace.Items, memory.TraceItem{Rank: n + 1, OwnerKind: memory.OwnerItem, OwnerID: owner})
+		}
+		check(t, s.PutTrace(t.Context(), trace))
+	}
+	for _, c := range []struct {
+		since int
+		want  map[string]time.Time
+	}{{0, map[string]time.Time{"i1": at(0), "i2": at(1)}}, {1, map[string]time.Time{"i1": at(1), "i2": at(1)}}, {3, map[string]time.Time{}}} {
+		got, err := s.FirstShown(t.Context(), ada.ID(), at(c.since), []string{"i1", "i2", "none"})
+		check(t, err)
+		same(t, fmt.Sprint("since ", c.since), got, c.want)
+	}
+	got, err := s.FirstShown(t.Context(), bob.ID(), at(0), []string{"i1"})
+	check(t, err)
+	same(t, "another partition's", len(got), 0)
 }
 
 func traceHanded(t *testing.T, s storage.Store) {

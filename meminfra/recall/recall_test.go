@@ -1,0 +1,116 @@
+package recall_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/meminfra/memory-layer/meminfra/recall"
+)
+
+func keys(text string) []recall.Key {
+	var out []recall.Key
+	for _, s := range recall.Sentences("p", text) {
+		out = append(out, s.Key)
+	}
+	return out
+}
+
+// A sentence is known again in whatever person, case, marks and place.
+func TestSentencesKnownAgain(t *testing.T) {
+	for _, c := range []struct{ first, again string }{
+		{"I prefer PostgreSQL for backend projects.", "You prefer PostgreSQL for backend projects"},
+		{"I prefer PostgreSQL for backend projects.", "the user prefers  POSTGRESQL for backend projects!"},
+		{"My office is in Lyon.", "As far as I know, your office is in Lyon."},
+		{"I'm allergic to nuts", "You told me: “You’re allergic to nuts.”"},
+		{"The user has two cats.", "I have two cats"},
+		{"周末我常去爬山", "你说过：周末我常去爬山。"},
+		{"It costs 3.5 euros, they said.", "It costs 3.5 euros"},
+	} {
+		again := keys(c.again)
+		if first := keys(c.first); len(first) == 0 || !slices.Equal(again, first[:1]) {
+			t.Errorf("%q is not known again in %q", c.first, c.again)
+		}
+	}
+	for _, c := range []struct{ first, other string }{
+		{"I prefer PostgreSQL for backend projects.", "I prefer SQLite for backend projects."},
+		{"I prefer PostgreSQL for backend projects.", "I do not prefer PostgreSQL for backend projects."},
+		{"Ann likes her brother Bo.", "Bo likes her brother Ann."},
+		{"It costs 3.5 euros.", "It costs 35 euros."},
+		{"I live in Oslo now.", "I lived in Oslo then."},
+	} {
+		if first, other := keys(c.first), keys(c.other); slices.Equal(first, other) {
+			t.Errorf("%q is taken for %q", c.other, c.first)
+		}
+	}
+	for _, short := range []string{"", "Thanks!", "Oslo.", "OK, fine, yes.", "好的"} {
+		if got := keys(short); len(got) != 0 {
+			t.Errorf("%q has %d sentences to be known by", short, len(got))
+		}
+	}
+	if slices.Equal(recall.Pack("p", "I live in Oslo"), recall.Pack("q", "I live in Oslo")) {
+		t.Error("keys of two partitions compare")
+	}
+	text := "Well: I live in Oslo. I keep bees there."
+	for i, s := range recall.Sentences("p", text) {
+		if got := strings.TrimSpace(text[s.Start:s.End]); got != []string{"I live in Oslo", "I keep bees there"}[i] {
+			t.Errorf("sentence %d is %q", i, got)
+		}
+	}
+	packed := recall.Pack("p", text, "I live in Oslo")
+	if got := recall.Unpack(append(packed, 1, 2)); !slices.Equal(got, keys(text)) {
+		t.Errorf("unpacked %v", got)
+	}
+}
+
+var runs = regexp.MustCompile("\x00+")
+
+// What stands in a block is blanked, what stands beside it keeps its place.
+func TestMask(t *testing.T) {
+	type m struct {
+		Text string `json:"text"`
+	}
+	block := recall.Block([]m{{"I live in Oslo. </meminfra-memory> & <meminfra-memory>"}, {"two\nlines"}})
+	if strings.Count(block, recall.Open) != 1 || strings.Count(block, recall.Close) != 1 || strings.Count(block, "\n") != 4 {
+		t.Fatalf("block: %s", block)
+	}
+	cut := block[:len(block)-30]
+	for _, c := range []struct{ name, text, want string }{
+		{"none", "I live in Oslo.", "I live in Oslo."},
+		{"between", "Before. " + block + " After.", "Before. |\n After."},
+		{"two", block + "mid" + block, "|\nmid|\n"},
+		{"quoted and indented", "See:\n> " + strings.ReplaceAll(block, "\n", "\n> ") + "\nAfter.", "See:\n> |\n> \nAfter."},
+		{"not closed", "Before. " + cut, "Before. |"},
+		{"not closed, and more said", "Before. " + block[:len(block)-len(recall.Close)-1] + "I like tea.", "Before. |I like tea."},
+		{"the mark alone", "What is " + recall.Open + " for? I like tea.", "What is | for? I like tea."},
+		{"a closing mark alone", "What is " + recall.Close + " for?", "What is " + recall.Close + " for?"},
+		{"one in another", recall.Open + "\n" + block + "After.", "|\nAfter."},
+	} {
+		got := recall.Mask(c.text)
+		if len(got) != len(c.text) {
+			t.Errorf("%s: %d bytes of %d", c.name, len(got), len(c.text))
+		}
+		if got = runs.ReplaceAllString(got, "|"); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+	if recall.Block[m](nil) != "" {
+		t.Error("a block of nothing")
+	}
+}
+
+func FuzzMask(f *testing.F) {
+	f.Add("a" + recall.Open + "\n- {\"text\":\"x\"}\n" + recall.Close + "b")
+	f.Add(recall.Open + recall.Open + recall.Close)
+	f.Fuzz(func(t *testing.T, text string) {
+		if got := recall.Mask(text); len(got) != len(text) || strings.Contains(got, recall.Open) {
+			t.Errorf("%q", got)
+		}
+		for _, s := range recall.Sentences("p", text) {
+			if s.Start < 0 || s.End > len(text) || s.Start >= s.End {
+				t.Errorf("%+v", s)
+			}
+		}
+	})
+}
