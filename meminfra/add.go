@@ -127,6 +127,11 @@ func (a *addition) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if a.req.TeamID != "" { // a model may have taken its time
+		if err := a.open(ctx); err != nil {
+			return err
+		}
+	}
 	err = a.settle(ctx, found, func(found proposal) error {
 		return a.update(ctx, func(ctx context.Context, tx storage.Tx) error { return a.commit(ctx, tx, found) })
 	})
@@ -225,7 +230,9 @@ func (a *addition) lease(ctx context.Context, tx storage.Tx, left []memory.Episo
 	if err != nil {
 		return err
 	}
-	a.context = slices.DeleteFunc(a.context, func(e memory.Episode) bool { return memory.Expired(e.ExpiresAt, a.now()) })
+	a.context = slices.DeleteFunc(a.context, func(e memory.Episode) bool {
+		return memory.Expired(e.ExpiresAt, a.now()) || !a.reading.AdmitsEpisode(&e)
+	})
 	a.tried = make(map[string]int, len(left))
 	attempts := make(map[string]int, len(left))
 	if len(left) > 0 {
@@ -250,10 +257,12 @@ func (a *addition) lease(ctx context.Context, tx storage.Tx, left []memory.Episo
 // extractor, in order: those that nobody is working on, and those of this very
 // call, which its caller has reason to repeat. Two calls may then extract the
 // same message; the second one to commit finds it done. What could not be read in
-// maxUnread attempts is left to Reprocess.
+// maxUnread attempts is left to Reprocess; what another member said, and what is
+// hidden from the caller, waits for who may work on it.
 func (a *addition) leftOver(ctx context.Context, tx storage.Tx, known []memory.Episode) ([]memory.Episode, error) {
 	left, err := tx.Unextracted(ctx, storage.UnextractedParams{Conversation: a.req.ConversationID,
 		Extractor: a.extractor.ID(), Now: a.now(), MaxUnread: maxUnread})
+	left = slices.DeleteFunc(left, func(e memory.Episode) bool { return !a.mine(&e) })
 	if err != nil || len(known) == 0 {
 		return left, err
 	}
@@ -281,6 +290,11 @@ func (a *addition) leftOver(ctx context.Context, tx storage.Tx, known []memory.E
 	}
 	slices.SortFunc(left, func(x, y memory.Episode) int { return cmp.Compare(x.Seq, y.Seq) })
 	return left, nil
+}
+
+// mine reports an episode that the caller added and may read.
+func (a *addition) mine(e *memory.Episode) bool {
+	return e.UserID == a.req.UserID && a.reading.AdmitsEpisode(e)
 }
 
 func episodeIDs(list []memory.Episode) []string {
@@ -317,7 +331,7 @@ func (a *addition) split(ctx context.Context, tx storage.Tx) (fresh, known []mem
 		e := &a.given[i]
 		old, isKnown := byMessage[e.MessageID]
 		if isKnown {
-			if old.Hash != e.Hash || old.Role != e.Role {
+			if old.Hash != e.Hash || old.Role != e.Role || old.UserID != e.UserID {
 				return nil, nil, fmt.Errorf("message %d: %w", i+1, a.reused(i))
 			}
 			*e = old

@@ -123,6 +123,10 @@ func (a *addition) claim(c *extract.Candidate, episode *memory.Episode) (_ claim
 	}
 	cl.item.Authority = cl.testimony().authority()
 	cl.item.TextKey = textKey(cl.item)
+	cl.item.Origins = a.origins(&cl)
+	if a.shared() && a.isPreference(&cl.item, cl.evidence.Quote) {
+		return claim{}, reasonPreference
+	}
 	return cl, ""
 }
 
@@ -254,6 +258,9 @@ func (a *addition) item(c *extract.Candidate, episode *memory.Episode) (_ memory
 	if subject.Type == "" {
 		return memory.Item{}, "no_subject"
 	}
+	if a.shared() && subject == memory.UserSubject {
+		subject.Name = a.req.UserID // among others, "the user" is nobody
+	}
 	text := a.itemText(c)
 	item := memory.Item{
 		Partition:  episode.Partition,
@@ -264,7 +271,7 @@ func (a *addition) item(c *extract.Candidate, episode *memory.Episode) (_ memory
 		Value:      memory.CleanText(c.Value),
 		Polarity:   c.Polarity,
 		Authority:  episode.Role.Authority(),
-		Scope:      memory.Scope{UserID: a.req.UserID, AgentID: episode.AgentID, Visibility: memory.VisibilityPrivate},
+		Scope:      a.itemScope(episode.AgentID),
 		Vague:      c.Vague,
 		Importance: c.Importance,
 		Confidence: c.Confidence,

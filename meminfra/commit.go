@@ -9,6 +9,7 @@ import (
 	"github.com/meminfra/memory-layer/meminfra/ledger"
 	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/retrieve"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
 
@@ -25,10 +26,11 @@ func (a *addition) commit(ctx context.Context, tx storage.Tx, found proposal) er
 	waiting := a.waiting(rows)
 	unread := takeUnread(waiting, found.Unread)
 	w := &batch{numbered: numberedBy(tx.Head()), partition: a.partition.ID(), change: tx.Head().Change, now: a.decisionTime(),
-		extractor: a.extractor.ID(), found: found, newID: a.newID}
+		extractor: a.extractor.ID(), found: found, newID: a.newID, reading: a.reading}
 	a.result.Actions, a.result.Rejections = a.result.Actions[:0], a.result.Rejections[:0]
 	claims := a.check(found.Output, waiting)
 	a.passOn(found.Rejections)
+	a.rejectPreferences(waiting, claims)
 	if err := a.decide(ctx, tx, w, claims); err != nil {
 		return err
 	}
@@ -114,6 +116,9 @@ type batch struct {
 	found     proposal
 	newID     func() string
 	numbered  int // evidence of stored items is numbered after it
+	// reading is whose commit it is, and what he may read; nil for an erasure,
+	// which goes by the whole partition.
+	reading *retrieve.Reading
 
 	episodes   []memory.Episode // of a decision of their own: the owner's edits
 	decisions  []memory.Decision

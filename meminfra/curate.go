@@ -8,10 +8,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meminfra/memory-layer/meminfra/access"
 	"github.com/meminfra/memory-layer/meminfra/extract"
 	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/reconcile"
+	"github.com/meminfra/memory-layer/meminfra/retrieve"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
 
@@ -76,7 +78,8 @@ const editConversation = "curate"
 // Edit writes a new version of an item in its owner's words. It holds from
 // when the old one held, keeps its evidence if the value is the same, its
 // metadata and its place in the line; the old version is superseded. Errors:
-// ErrNotFound, ErrNotCurrent, ErrNoValue, ErrBlankMessage, ErrTooLong, ErrNoUser.
+// ErrNotFound, ErrNotContributor, ErrPreference, ErrNotCurrent, ErrNoValue,
+// ErrBlankMessage, ErrTooLong, ErrNoUser.
 func (c Curator) Edit(ctx context.Context, req EditRequest) (*CurateResult, error) {
 	if memory.IsBlank(req.Text) {
 		return nil, fmt.Errorf("edit: %w", ErrBlankMessage)
@@ -129,6 +132,7 @@ func (c Curator) Restore(ctx context.Context, req RestoreRequest) (*CurateResult
 // curation is one act on one item, within its commit.
 type curation struct {
 	*MemoryLayer
+	reading  *retrieve.Reading
 	ctx      context.Context
 	tx       storage.Tx
 	w        *batch
@@ -141,7 +145,8 @@ type curation struct {
 }
 
 func (c Curator) act(ctx context.Context, op, userID, id, reason string, do func(*curation) error) (*CurateResult, error) {
-	if _, err := c.m.partitionOf(userID); err != nil {
+	rd, err := c.m.begin(ctx, userID)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", op, err)
 	}
 	if err := memory.CheckID("id", id); err != nil {
@@ -151,10 +156,13 @@ func (c Curator) act(ctx context.Context, op, userID, id, reason string, do func
 		return nil, fmt.Errorf("%s: reason: %d bytes: %w", op, len(reason), ErrTooLong)
 	}
 	result := &CurateResult{Changed: []string{}}
-	partition := c.m.userPartition(userID)
+	partition, err := own(ctx, rd, id)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", op, err)
+	}
 	var fresh []memory.Item
-	err := c.m.store.Update(ctx, partition, func(tx storage.Tx) error {
-		k := &curation{MemoryLayer: c.m, ctx: ctx, tx: tx, userID: userID, result: result}
+	err = c.m.store.Update(ctx, partition, func(tx storage.Tx) error {
+		k := &curation{MemoryLayer: c.m, reading: rd, ctx: ctx, tx: tx, userID: userID, result: result}
 		if err := k.load(op, id, reason); err != nil {
 			return err
 		}
@@ -173,6 +181,21 @@ func (c Curator) act(ctx context.Context, op, userID, id, reason string, do func
 	return result, nil
 }
 
+// own finds the partition of an item that the user may change: one that he
+// contributed. Errors: ErrNotFound, ErrNotContributor.
+func own(ctx context.Context, rd *retrieve.Reading, id string) (memory.Partition, error) {
+	p, rec, err := rd.Find(ctx, id)
+	switch {
+	case err != nil:
+		return p, err
+	case rec == nil || rec.Kind == memory.KindEpisode:
+		return p, ErrNotFound
+	case rec.Scope != "" && rec.By != rd.Rights.User():
+		return p, ErrNotContributor
+	}
+	return p, nil
+}
+
 // load reads the item and its line under the partition's lock.
 func (k *curation) load(op, id, reason string) error {
 	found, err := k.tx.Items(k.ctx, []string{id})
@@ -189,6 +212,10 @@ func (k *curation) load(op, id, reason string) error {
 		}
 	}
 	k.w = k.ownerBatch(k.tx.Head())
+	k.w.reading = k.reading
+	if k.w.foreign(&k.item.Item) {
+		return ErrNotFound
+	}
 	if reason == "" {
 		reason = op
 	}
@@ -369,6 +396,9 @@ func (k *curation) reworded(req EditRequest, found extract.Output) (memory.Item,
 	}
 	if item.Stated.From.IsZero() && item.Stated.To.IsZero() {
 		item.Stated.From = k.w.now
+	}
+	if item.Scope.Visibility != memory.VisibilityPrivate && item.FactKey == "" && access.AscribesPreference(item.Text) {
+		return memory.Item{}, ErrPreference
 	}
 	id := k.newID()
 	k.episode = &memory.Episode{Partition: item.Partition, ID: id, ConversationID: editConversation,

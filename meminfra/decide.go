@@ -78,6 +78,7 @@ type line struct {
 	tx       storage.Tx
 	stored   map[string]*storage.ItemRecord // by item
 	versions []reconcile.Version
+	beside   []*storage.ItemRecord // of the same fact, and not this line's to touch
 	claims   []*claim
 	trigger  string       // the decision that brought about what no claim founds
 	edited   *memory.Item // the version that its owner gives another wording
@@ -95,6 +96,10 @@ func newLine(w *batch, tx storage.Tx, stored []storage.ItemRecord, trigger strin
 	seals := map[string]time.Time{}
 	for i := range stored {
 		r := &stored[i]
+		if w.foreign(&r.Item) {
+			l.beside = append(l.beside, r)
+			continue
+		}
 		if r.Present().Reason != reasonEdited {
 			l.addStored(r)
 			if end, ok := sealOf(r); ok {
@@ -137,7 +142,9 @@ func (l *line) addStored(r *storage.ItemRecord) {
 	l.stored[r.ID] = r
 	l.nextN[r.ID] = l.lastNumber(r)
 	for _, w := range testimonies(r.Evidence) {
-		l.tell(w.statement(r.ValueID), w.testimony, r.Item)
+		teller := r.Item
+		teller.Origins = originsOf(r, w.testimony)
+		l.tell(w.statement(r.ValueID), w.testimony, teller)
 	}
 	l.versions = append(l.versions, version(r))
 }
@@ -176,6 +183,7 @@ func (l *line) reconcile(taken map[string]ActionTaken) {
 }
 
 func (l *line) apply(plan reconcile.Plan, taken map[string]ActionTaken) {
+	l.yield(&plan)
 	l.name(plan)
 	for _, c := range l.claims {
 		act := l.act(plan, c)
@@ -279,6 +287,7 @@ func (l *line) create(i int, n reconcile.NewVersion) {
 	if before := l.before(n.Supersedes); before != nil {
 		item.Supersedes, item.Root = before.ID, before.Root
 		item.Metadata = inherit(before.Metadata, item.Metadata)
+		item.Origins = memory.SortOrigins(append(slices.Clone(before.Origins), item.Origins...))
 	}
 	l.items = append(l.items, item)
 	l.addState(memory.State{ItemID: item.ID, FactKey: item.FactKey, Status: n.Status, Valid: n.Interval.Valid,

@@ -57,14 +57,19 @@ func (c Curator) derive(ctx context.Context, req DeriveRequest) (*ActionTaken, e
 	if err := c.checkDerive(&req); err != nil {
 		return nil, err
 	}
-	partition := c.m.userPartition(req.UserID)
+	rd, err := c.m.begin(ctx, req.UserID)
+	if err != nil {
+		return nil, err
+	}
+	partition := rd.Own()
 	var out ActionTaken
 	var fresh []memory.Item
-	err := c.m.store.Update(ctx, partition, func(tx storage.Tx) error {
+	err = c.m.store.Update(ctx, partition, func(tx storage.Tx) error {
 		sources, err := tx.Items(ctx, req.From)
 		if err != nil {
 			return err
 		}
+		sources = slices.DeleteFunc(sources, func(r storage.ItemRecord) bool { return !rd.Admits(&r.Item) })
 		if len(sources) != len(req.From) {
 			return ErrNotFound
 		}

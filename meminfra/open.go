@@ -80,6 +80,9 @@ func (o *openWorld) readNear(ids []string) error {
 }
 
 func (o *openWorld) know(r *storage.ItemRecord) {
+	if o.hidden(&r.Item) {
+		return
+	}
 	o.records[r.ID] = r
 	key := textKey(r.Item)
 	o.same[key] = append(o.same[key], r.ID)
@@ -173,10 +176,11 @@ func (o *openWorld) endorse(c *claim, v reconcile.Verdict, weaker *storage.ItemR
 	return taken, nil
 }
 
-// saysSame reports an item that is believed, says what the claim says, and
-// lasts as long.
+// saysSame reports an item of the same contributor that is believed, says what the
+// claim says, and lasts as long.
 func saysSame(c *claim, r *storage.ItemRecord, cosine float64) bool {
 	if outlives(c, &r.Item) || r.Present().Status != memory.StatusActive || r.Polarity != c.item.Polarity || r.Subject != c.item.Subject ||
+		r.Scope.UserID != c.item.Scope.UserID ||
 		r.Predicate != c.item.Predicate || r.ValueID != c.item.ValueID {
 		return false
 	}
@@ -249,6 +253,7 @@ func (o *openWorld) create(c *claim, v reconcile.Verdict, target *storage.ItemRe
 	}
 	if v.Action == memory.ActionSupersede {
 		c.item.Metadata = inherit(target.Metadata, c.item.Metadata)
+		c.item.Origins = memory.SortOrigins(append(slices.Clone(c.item.Origins), target.Origins...))
 	}
 	if v.Text != "" {
 		mergeInto(c, v.Text, target)

@@ -1,6 +1,7 @@
 package meminfra
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -110,7 +111,7 @@ func (m *MemoryLayer) episode(req AddRequest, msg Message, now time.Time, positi
 		Salt:           newSalt(),
 	}
 	if e.MessageID == "" {
-		e.MessageID = madeID(req.IdempotencyKey, position, e.ID)
+		e.MessageID = madeID(idempotencyKey(req), position, e.ID)
 	}
 	setSent(&e, msg.SentAt, now, position)
 	if err := checkTime(msg.SentAt); err != nil {
@@ -179,6 +180,9 @@ func newSalt() []byte {
 func speaks(e *memory.Episode, userID, userName string) memory.Subject {
 	if e.Role != memory.RoleUser {
 		return memory.Subject{}
+	}
+	if e.UserID != "" && e.UserID != userID { // another member, in shared memory
+		return memory.Subject{Type: "person", Name: memory.FoldName(cmp.Or(e.Speaker, e.UserID))}
 	}
 	name := memory.FoldName(e.Speaker)
 	if name == "" || name == memory.FoldName(userID) || (userName != "" && name == memory.FoldName(userName)) {

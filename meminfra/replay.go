@@ -33,7 +33,7 @@ func (a *addition) replay(ctx context.Context, tx storage.Tx) error {
 	if a.req.IdempotencyKey == "" {
 		return nil
 	}
-	rec, err := tx.Idempotency(ctx, a.req.IdempotencyKey)
+	rec, err := tx.Idempotency(ctx, idempotencyKey(a.req))
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil
 	}
@@ -66,7 +66,9 @@ func (a *addition) restore(ctx context.Context, tx storage.Tx, old receipt) erro
 	}
 	byID := make(map[string]storage.ItemRecord, len(items))
 	for _, it := range unexpired(items, a.now()) {
-		byID[it.ID] = it
+		if a.reading.Admits(&it.Item) {
+			byID[it.ID] = it
+		}
 	}
 	a.result.Episodes, a.result.Rejections = old.Episodes, old.Rejections
 	a.result.Actions = make([]ActionTaken, len(old.Actions))
@@ -95,7 +97,7 @@ func (a *addition) remember(ctx context.Context, tx storage.Tx) error {
 		return err
 	}
 	return tx.PutIdempotency(ctx, storage.IdempotencyRecord{Partition: a.partition.ID(),
-		Key: a.req.IdempotencyKey, Body: a.body, Result: string(b), At: memory.Time(a.now())})
+		Key: idempotencyKey(a.req), Body: a.body, Result: string(b), At: memory.Time(a.now())})
 }
 
 // finish remembers a call that had nothing to extract.

@@ -16,6 +16,9 @@ type ReprocessRequest struct {
 	UserID string
 	// ConversationID narrows it to one conversation; "" is all of the user's.
 	ConversationID string
+	// TeamID and Public take up what the user added there, instead of his own.
+	TeamID string
+	Public bool
 	// UserName is what the user is called, if messages carry names.
 	UserName string
 	// Upgrade also takes up what another extractor dealt with and the present
@@ -37,11 +40,11 @@ type ReprocessResult struct {
 const reprocessBatch = 200
 
 // Reprocess extracts the messages whose extraction failed or was interrupted,
-// in order, batch by batch; what is done stays done if it stops half-way, and
-// the next call goes on. A message that cannot be read is tried once and stops
-// nothing; an extractor that cannot tell about any does. Errors: ErrNoUser,
-// ErrClosed, *ExtractionError with a non-nil result, and those of the store.
-// Source: design section 5.
+// in order, batch by batch, as far as the user may read them; what is done stays
+// done if it stops half-way, and the next call goes on. A message that cannot be
+// read is tried once and stops nothing; an extractor that cannot tell about any
+// does. Errors: ErrNoUser, ErrNotMember, ErrClosed, *ExtractionError with a
+// non-nil result, and those of the store. Source: design section 5.
 func (c Curator) Reprocess(ctx context.Context, req ReprocessRequest) (*ReprocessResult, error) {
 	if _, err := c.m.partitionOf(req.UserID); err != nil {
 		return nil, fmt.Errorf("reprocess: %w", err)
@@ -51,7 +54,8 @@ func (c Curator) Reprocess(ctx context.Context, req ReprocessRequest) (*Reproces
 	defer func() { out.Usage = tally.Lines() }()
 	var unread *ExtractionError
 	for {
-		a := c.m.newAddition(AddRequest{UserID: req.UserID, UserName: req.UserName, ConversationID: req.ConversationID})
+		a := c.m.newAddition(AddRequest{UserID: req.UserID, UserName: req.UserName, ConversationID: req.ConversationID,
+			TeamID: req.TeamID, Public: req.Public})
 		a.upgrade = req.Upgrade
 		if unread != nil {
 			a.skip = unread.EpisodeIDs
@@ -78,6 +82,15 @@ func (c Curator) Reprocess(ctx context.Context, req ReprocessRequest) (*Reproces
 	}
 }
 
+// takeLimit is how many waiting messages are read for a batch: all of them, where
+// some may not be the caller's to take up.
+func (a *addition) takeLimit() int {
+	if a.shared() || !a.reading.Rights.Open() {
+		return 0
+	}
+	return reprocessBatch
+}
+
 // takeUp leases the next batch of waiting messages, of one conversation, and
 // finishes them.
 func (a *addition) takeUp(ctx context.Context) error {
@@ -86,10 +99,12 @@ func (a *addition) takeUp(ctx context.Context) error {
 	}
 	err := a.update(ctx, func(ctx context.Context, tx storage.Tx) error {
 		waiting, err := tx.Unextracted(ctx, storage.UnextractedParams{Conversation: a.req.ConversationID,
-			Extractor: a.extractor.ID(), Now: a.now(), Unseen: a.upgrade, Limit: reprocessBatch, Skip: a.skip})
+			Extractor: a.extractor.ID(), Now: a.now(), Unseen: a.upgrade, Limit: a.takeLimit(), Skip: a.skip})
 		if err != nil {
 			return err
 		}
+		waiting = slices.DeleteFunc(waiting, func(e memory.Episode) bool { return !a.mine(&e) })
+		waiting = waiting[:min(len(waiting), reprocessBatch)]
 		if len(waiting) == 0 {
 			return errNothing
 		}

@@ -2,7 +2,9 @@ package meminfra
 
 import (
 	"errors"
+	"strconv"
 
+	"github.com/meminfra/memory-layer/meminfra/access"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/retrieve"
 )
@@ -12,6 +14,11 @@ var (
 	// ErrNotMember: only a present member reads and writes a team's memory. It
 	// is the same for a team that does not exist.
 	ErrNotMember = errors.New("not a member of the team")
+	// ErrNotContributor: only who told it changes what stands in shared memory.
+	// Another's correction is told as such, by Add.
+	ErrNotContributor = errors.New("told by another member")
+	// ErrPreference: a preference is never shared.
+	ErrPreference = errors.New("a preference is not shared")
 	// ErrTwoScopes: what is remembered belongs to a team or to everybody, not both.
 	ErrTwoScopes = errors.New("both a team and public")
 )
@@ -37,4 +44,99 @@ func (m *MemoryLayer) scopePartition(user, team string, public bool) memory.Part
 		return memory.Partition{Tenant: m.tenant, Kind: memory.PartitionTenantPublic}
 	}
 	return m.userPartition(user)
+}
+
+// shared reports whether the addition goes to a team or to everybody.
+func (a *addition) shared() bool { return a.req.TeamID != "" || a.req.Public }
+
+// itemScope is who may read the addition's items.
+func (a *addition) itemScope(agent string) memory.Scope {
+	s := memory.Scope{UserID: a.req.UserID, AgentID: agent, TeamID: a.req.TeamID, Visibility: memory.VisibilityPrivate}
+	switch {
+	case a.req.TeamID != "":
+		s.Visibility = memory.VisibilityTeam
+	case a.req.Public:
+		s.Visibility = memory.VisibilityPublic
+	}
+	return s
+}
+
+// hidden reports an item that whoever makes the commit may not read.
+func (w *batch) hidden(i *memory.Item) bool { return w.reading != nil && !w.reading.Admits(i) }
+
+// foreign reports an item that he has no say over: another member's, or one
+// hidden from him. What he says stands beside it.
+func (w *batch) foreign(i *memory.Item) bool {
+	return w.hidden(i) || w.reading != nil && i.Scope.UserID != w.reading.Rights.User()
+}
+
+// origins are the agents and resources that a claim came through: those of the
+// message that says it and of what else it needs.
+func (a *addition) origins(cl *claim) []memory.Origin {
+	list := episodeOrigins(cl.episode.AgentID, cl.episode.Source)
+	for _, p := range cl.parts {
+		if e := a.heard(p.EpisodeID); e != nil {
+			list = append(list, episodeOrigins(e.AgentID, e.Source)...)
+		}
+	}
+	return memory.SortOrigins(list)
+}
+
+// episodeOrigins are the origins of an episode. Its source is a resource,
+// whatever the role: an assistant's reply may rest on one.
+func episodeOrigins(agent, source string) (list []memory.Origin) {
+	if agent != "" {
+		list = append(list, memory.Origin{Kind: memory.OriginAgent, Name: agent})
+	}
+	if source != "" {
+		list = append(list, memory.Origin{Kind: memory.OriginResource, Name: source})
+	}
+	return list
+}
+
+// reasonPreference rejects a preference from shared memory. Source: design section 5.
+const reasonPreference = "preference_in_shared_scope"
+
+// isPreference reports a claim that may not be shared: one that its predicate,
+// its extractor or its words call a preference. Any one of them is enough.
+func (a *addition) isPreference(item *memory.Item, quote string) bool {
+	p, known := a.registry.Lookup(item.Predicate)
+	switch {
+	case item.Kind == memory.KindPreference, known && memory.Kind(p.Kind) == memory.KindPreference:
+		return true
+	case known || item.Subject.Type != memory.UserSubject.Type && item.Subject.Type != "person":
+		return false
+	}
+	return access.AscribesPreference(item.Text) || access.StatesPreference(quote)
+}
+
+// rejectPreferences notes the messages to be shared that state a preference no
+// extractor proposed. Their words are for who said them alone: see
+// retrieve.Reading.
+func (a *addition) rejectPreferences(waiting map[string]*memory.Episode, claims []claim) {
+	if !a.shared() {
+		return
+	}
+	said := map[string]bool{}
+	for _, c := range claims {
+		said[c.episode.ID] = true
+	}
+	for _, r := range a.result.Rejections {
+		said[r.EpisodeID] = true
+	}
+	for i := range a.target {
+		e := &a.target[i]
+		if waiting[e.ID] != nil && !said[e.ID] && e.Role == memory.RoleUser && access.StatesPreference(e.Content) {
+			a.result.Rejections = append(a.result.Rejections, Rejection{EpisodeID: e.ID, MessageID: e.MessageID, Reason: reasonPreference})
+		}
+	}
+}
+
+// idempotencyKey is the call's key in its partition: in a shared one each
+// member has keys of his own.
+func idempotencyKey(req AddRequest) string {
+	if req.IdempotencyKey == "" || req.TeamID == "" && !req.Public {
+		return req.IdempotencyKey
+	}
+	return strconv.Itoa(len(req.UserID)) + ":" + req.UserID + ":" + req.IdempotencyKey
 }

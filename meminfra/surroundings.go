@@ -73,8 +73,13 @@ func askedOfOlder(target []memory.Episode) string {
 
 // summary puts the conversation's summary into in, if it is of nothing but what
 // was said before the messages shown. It first brings it up to date with those
-// between it and them, if they are many.
+// between it and them, if they are many. A summary does not say what each part of
+// it came through: where some of the conversation may be hidden from the caller,
+// it is neither shown nor made.
 func (a *addition) summary(ctx context.Context, x extract.Informed, in *extract.Input, first int64) error {
+	if a.shared() || !a.reading.Rights.Open() {
+		return nil
+	}
 	id := a.target[0].ConversationID
 	heads, err := a.store.Heads(ctx, a.partition.ID()) // before the rows, so that an erasure since is noticed
 	if err != nil {

@@ -31,6 +31,20 @@ func StatesPreference(text string) bool {
 	return false
 }
 
+// AscribesPreference is StatesPreference for a statement about somebody, in
+// whatever person: "Ada always flies aisle".
+func AscribesPreference(text string) bool {
+	if StatesPreference(text) {
+		return true
+	}
+	for word := range strings.FieldsFuncSeq(text, notInWord) {
+		if word = strings.ToLower(word); ascribing[word] {
+			return true
+		}
+	}
+	return false
+}
+
 const (
 	reach = 4 // words that may stand between: "I really do not like"
 	far   = 100
@@ -45,6 +59,8 @@ var (
 		like liked love loved hate hated enjoy enjoyed dislike disliked adore adored loathe detest despise
 		favour favor rather want wanted fan into fond keen interested passionate fascinated stand vegan
 		vegetarian pescatarian`)
+	ascribing = words(`always never usually normally typically prefer prefers preferred likes loves hates enjoys dislikes
+		adores detests wants favourite favourites favorite favorites preference preferences`)
 	favoured = words("favourite favourites favorite favorites fave fav preference preferences preferred hobby hobbies goal ambition dream taste tastes habit usual")
 )
 

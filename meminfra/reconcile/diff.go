@@ -18,6 +18,7 @@ const (
 	ReasonOlderValue      = "older_value"      // told late: history only, nothing current changes
 	ReasonToldEarlier     = "told_earlier"     // lost to a later told value of the same start
 	ReasonStronger        = "stronger_witness" // the same value, or the slot, passes to a stronger authority
+	ReasonBeside          = "stands_beside"    // stands beside what another holds, who is not to be touched
 	ReasonWeakerConflict  = "weaker_conflict"  // stands beside what a stronger authority says
 	ReasonNegated         = "negated"          // ended by a negation
 	ReasonNegationNoted   = "negation_recorded"

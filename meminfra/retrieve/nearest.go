@@ -14,7 +14,7 @@ type Neighbour struct {
 }
 
 // Nearest returns at most k current open-world items of a partition that the
-// caller contributed and may read, whose vector has a cosine above least with
+// caller may read, whose vector has a cosine above least with
 // the given one, nearest first; what was derived from other items is none. It is
 // a hint for reconciling: whoever uses it reads the items again under the lock.
 // An index that cannot be had, or a vector it cannot compare, gives none.
@@ -23,7 +23,7 @@ func (rd *Reading) Nearest(ctx context.Context, partition string, vector []float
 	now := admission{Filters: Filters{History: HistoryExclude}, now: rd.Now(), rights: rd.Rights}
 	err := rd.viewNow(ctx, partition, func(v *index.View) error {
 		open := v.Admit(func(a *index.Attr) bool {
-			return a.Owner == index.Item && a.FactKey == "" && len(a.DerivedFrom) == 0 && a.UserID == rd.Rights.User() &&
+			return a.Owner == index.Item && a.FactKey == "" && len(a.DerivedFrom) == 0 &&
 				a.Kind != string(memory.KindSummary) && now.admits(a)
 		})
 		hits, err := v.SearchVector(vector, open, k)
