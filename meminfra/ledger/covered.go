@@ -50,5 +50,7 @@ var NotCovered = []Columns{
 	{"trace", []string{"*"}, "kept 30 days"},
 	{"trace_item", []string{"*"}, "kept 30 days"},
 	{"usage", []string{"*"}, "counts of tokens"},
+	{"credit", []string{"*"}, "worked out from a trace, which is kept 30 days"},
+	{"confirmation", []string{"*"}, "hashes only; what was confirmed is a decision"},
 	{"erasure", []string{"*"}, "where the scrubbing stands"},
 }
