@@ -1,6 +1,7 @@
 package meminfra_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -286,4 +287,54 @@ func ExampleMemoryLayer_Sweep() {
 	check(err)
 	fmt.Println(len(list.Records), "seen,", len(res.Certificates[0].Items), "erased")
 	// Output: 0 seen, 1 erased
+}
+
+// A checkpoint that is kept elsewhere shows a chain that was cut since.
+func ExampleLedger_Verify() {
+	ml, done := exampleLayer()
+	defer done()
+	ctx := context.Background()
+	_, err := ml.Add(ctx, meminfra.AddRequest{UserID: "ada", ConversationID: "c1", Messages: []meminfra.Message{{Content: "I prefer PostgreSQL."}}})
+	check(err)
+	heads, err := ml.Ledger().Checkpoint(ctx)
+	check(err)
+	res, err := ml.Ledger().Verify(ctx, meminfra.VerifyRequest{UserID: "ada", Checkpoint: heads})
+	check(err)
+	fmt.Println(res.Partitions[0].Entries, res.Err())
+	// Output: 2 <nil>
+}
+
+// From an answer to the words that it rests on.
+func ExampleLedger_Why() {
+	ml, done := exampleLayer()
+	defer done()
+	ctx := context.Background()
+	_, err := ml.Add(ctx, meminfra.AddRequest{UserID: "ada", ConversationID: "c1",
+		Messages: []meminfra.Message{{Content: "By the way, I live in Porto."}}})
+	check(err)
+	found, err := ml.Search(ctx, meminfra.SearchRequest{UserID: "ada", Query: "Where do I live?"})
+	check(err)
+	why, err := ml.Ledger().Why(ctx, meminfra.WhyRequest{UserID: "ada", ID: found.TraceID})
+	check(err)
+	item := why.Items[0]
+	fmt.Println(item.Decisions[0].Reason, item.Decisions[0].Entry, item.Evidence[0].Quote)
+	// Output: new_fact 2 By the way, I live in Porto
+}
+
+// An export carries a user's memory, with its chain, to another store.
+func ExampleLedger_Export() {
+	ctx := context.Background()
+	from, done := exampleLayer()
+	defer done()
+	_, err := from.Add(ctx, meminfra.AddRequest{UserID: "ada", ConversationID: "c1", Messages: []meminfra.Message{{Content: "I prefer PostgreSQL."}}})
+	check(err)
+	var file bytes.Buffer
+	_, err = from.Ledger().Export(ctx, meminfra.ExportRequest{UserID: "ada", To: &file})
+	check(err)
+	to, done := exampleLayer()
+	defer done()
+	res, err := to.Ledger().Import(ctx, meminfra.ImportRequest{From: &file})
+	check(err)
+	fmt.Println(res.UserID, res.Entries, res.Rows)
+	// Output: ada 2 5
 }

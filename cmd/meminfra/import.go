@@ -61,7 +61,11 @@ Another field is an error. Blank lines are skipped.
 --format locomo: the conversations of the LoCoMo data set. sample_id is the
 conversation (and the user, without --user), dia_id the message id, session_N
 the session, its date, read as UTC, sent_at. Both speakers are named. A picture's
-caption follows the text as [image: caption].`,
+caption follows the text as [image: caption].
+
+--format export: what export wrote. The user's memory must be empty, or a
+beginning of the export, of which the rest is then added. Every line is checked,
+and nothing is written if one is not as it was. Vectors are made by reembed.`,
 		Example: `  meminfra import --user ada chats.jsonl
   meminfra import --format locomo --conversation conv-30 locomo10.json`,
 		Args: one("FILE"),
@@ -70,7 +74,7 @@ caption follows the text as [image: caption].`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.user, "user", "", "whose memory (required for jsonl)")
 	flags.StringVar(&f.userName, "user-name", "", "what the user is called, where messages carry names")
-	flags.StringVar(&f.format, "format", "jsonl", "jsonl or locomo")
+	flags.StringVar(&f.format, "format", "jsonl", "jsonl, locomo or export")
 	flags.StringArrayVar(&f.conversations, "conversation", nil, "import this `conversation` only, repeatable")
 	flags.IntVar(&f.batch, "batch", 500, "messages stored at a time, 1 to 1000")
 	flags.BoolVar(&f.json, "json", false, "print the summary as JSON")
@@ -91,6 +95,9 @@ func (a *app) importFile(ctx context.Context, f importFlags, name string) error 
 		return err
 	}
 	defer done()
+	if f.format == "export" {
+		return a.importExport(ctx, f, file)
+	}
 	all, err := f.reader(file)
 	if err != nil {
 		return err
@@ -127,7 +134,7 @@ func (f importFlags) reader(file *os.File) (turns, error) {
 	case "locomo":
 		return locomo(file, f.user)
 	}
-	return nil, usage("--format: want jsonl or locomo", "")
+	return nil, usage("--format: want jsonl, locomo or export", "")
 }
 
 // openInput opens a file that can be read twice. What cannot (standard input, a

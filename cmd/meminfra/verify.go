@@ -193,7 +193,7 @@ chain that was cut or replaced since.`,
 				if err := writeNew(out, c.Marshal()); err != nil {
 					return err
 				}
-				fmt.Fprintf(a.stderr, "%s in %s\n", count(len(c.Heads), "head"), out)
+				fmt.Fprintf(a.stdout, "%s in %s\n", count(len(c.Heads), "head"), out)
 				return nil
 			})
 		},

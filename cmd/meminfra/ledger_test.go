@@ -1,0 +1,64 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/meminfra/memory-layer/meminfra"
+)
+
+// TestLedgerCommands checks a memory, asks why, and carries it to another store.
+func TestLedgerCommands(t *testing.T) {
+	onStores(t, func(t *testing.T, c *cli) {
+		var added addDoc
+		c.document(&added, "add", "--user", "ada", "--json", "I live in Porto.")
+		folder := t.TempDir()
+		heads, file := filepath.Join(folder, "heads.json"), filepath.Join(folder, "ada.jsonl")
+		c.ok("checkpoint", "--out", heads)
+		c.fails(exitFailure, "exists", "checkpoint", "--out", heads)
+		if out := c.ok("verify", "--checkpoint", heads); !strings.Contains(out, "as it was written") || !strings.Contains(out, "embedding") {
+			t.Errorf("verify: %q", out)
+		}
+		var found struct {
+			TraceID string `json:"trace_id"`
+		}
+		c.document(&found, "search", "--user", "ada", "--json", "Where do I live?")
+		if out := c.ok("why", "--user", "ada", found.TraceID); !strings.Contains(out, "ledger entry 2") || !strings.Contains(out, "»I live in Porto«") {
+			t.Errorf("why: %q", out)
+		}
+		var why meminfra.WhyResult
+		c.document(&why, "why", "--user", "ada", "--json", added.Actions[0].ItemID)
+		if len(why.Items) != 1 || why.Items[0].Decisions[0].Entry != 2 {
+			t.Errorf("why: %+v", why)
+		}
+		c.fails(exitFailure, "not found", "why", "--user", "bob", found.TraceID)
+		c.ok("export", "--user", "ada", "--out", file)
+		other := "sqlite:" + filepath.Join(folder, "other.db")
+		if out := c.ok("--db", other, "import", "--format", "export", file); !strings.Contains(out, "reembed --user ada") {
+			t.Errorf("import: %q", out)
+		}
+		if out := c.ok("--db", other, "export", "--user", "ada"); out != mustRead(t, file) {
+			t.Errorf("the export of the import differs")
+		}
+		c.ok("--db", other, "verify", "--user", "ada", "--checkpoint", heads)
+		c.ok("--db", other, "add", "--user", "ada", "I own a boat.")
+		c.ok("checkpoint", "--out", heads+"2")
+		c.fails(exitFailure, "diverged", "--db", other, "import", "--format", "export", file)
+		bad := strings.Replace(mustRead(t, file), "Porto", "Faro", 1)
+		if err := os.WriteFile(file, []byte(bad), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c.fails(exitFailure, "line 3", "--db", "sqlite:"+filepath.Join(folder, "third.db"), "import", "--format", "export", file)
+	})
+}
+
+func mustRead(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
