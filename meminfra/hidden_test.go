@@ -1,0 +1,84 @@
+package meminfra_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/meminfra/memory-layer/meminfra"
+	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/storage"
+)
+
+// Rows that a search may not see change neither results, scores, order nor
+// counts, in any branch: not those that filters leave out, not those that no
+// longer count. A thousand of them come between the same questions. Source: design section 6; issue 5.
+func TestHiddenRowsChangeNothing(t *testing.T) {
+	onStores(t, func(t *testing.T, store storage.Store) {
+		ml := newLayer(t, store, frozen, func(o *meminfra.Options) { o.Extractor = sentences{builtIn(t)} })
+		list := chatter(800)
+		add := func(conversation string, messages []meminfra.Message) (made []string) {
+			for some := range slices.Chunk(messages, 250) {
+				for _, a := range mustAdd(t, ml, addTo("ada", conversation, some...)).Actions {
+					made = append(made, a.ItemID)
+				}
+			}
+			return made
+		}
+		add("c", list[:200])
+		mine := meminfra.Filters{ConversationID: "c"}
+		past := meminfra.Filters{ConversationID: "c", History: "include"}
+		before := askAll(t, ml, mine, past)
+		made := add("other", talkOnly(list[200:])) // messages and an item of each
+		sameAnswers(t, "rows of another conversation", askAll(t, ml, mine, past), before)
+
+		visible := meminfra.Filters{Kind: memory.KindFact, History: "exclude"}
+		items := askAll(t, ml, visible)
+		gone := add("gone", []meminfra.Message{{ID: "x", Content: "The bafu ce. The dido fern gohaje. The clem dust kilomu."}})
+		for _, id := range gone {
+			if _, err := ml.Curate().Retract(t.Context(), meminfra.RetractRequest{UserID: "ada", ID: id}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sameAnswers(t, "items that were withdrawn", askAll(t, ml, visible), items)
+		if len(made) < 450 || len(gone) != 3 {
+			t.Errorf("%d and %d items: too few to tell", len(made), len(gone))
+		}
+	})
+}
+
+// talkOnly keeps the messages that state nothing that an older one could be
+// replaced by, or witnessed again.
+func talkOnly(list []meminfra.Message) []meminfra.Message {
+	return slices.DeleteFunc(slices.Clone(list), func(m meminfra.Message) bool { return m.Content[:4] != "The " })
+}
+
+// askAll asks every question under each of the filters.
+func askAll(t *testing.T, ml *meminfra.MemoryLayer, filters ...meminfra.Filters) map[string][]meminfra.SearchHit {
+	t.Helper()
+	all := map[string][]meminfra.SearchHit{}
+	for _, f := range filters {
+		for _, q := range questions() {
+			res := mustSearch(t, ml, meminfra.SearchRequest{UserID: "ada", Query: q, Filters: f, Limit: 100})
+			if len(res.Hits) == 0 {
+				t.Fatalf("nothing found for %q", q)
+			}
+			all[fmt.Sprintf("%+v %s", f, q)] = res.Hits
+		}
+		for _, r := range mustList(t, ml, "ada", f) {
+			key := fmt.Sprintf("%+v list", f)
+			all[key] = append(all[key], meminfra.SearchHit{Record: r})
+		}
+	}
+	return all
+}
+
+func sameAnswers(t *testing.T, what string, got, want map[string][]meminfra.SearchHit) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Errorf("%s: %d answers, want %d", what, len(got), len(want))
+	}
+	for key, hits := range want {
+		sameHits(t, what+": "+key, got[key], hits)
+	}
+}
