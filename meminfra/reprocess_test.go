@@ -3,12 +3,15 @@ package meminfra_test
 import (
 	"context"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/meminfra/memory-layer/meminfra"
 	"github.com/meminfra/memory-layer/meminfra/extract"
+	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/memtest"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
 
@@ -102,6 +105,41 @@ func TestReprocessUpgrade(t *testing.T) {
 		if got := strings.Join(texts, "; "); got != "|My bees swarmed on Sunday.; |I live in Paris.; location|I live in Paris" &&
 			got != "|My bees swarmed on Sunday.; |I live in Paris.; location|I live in Paris." {
 			t.Errorf("items: %s", got)
+		}
+	})
+}
+
+// TestUpgradeToAModel: a store filled without a model is read again with one: old
+// decisions stay, what they found is witnessed and not doubled, what is new is
+// added, and a second run finds nothing to do.
+func TestUpgradeToAModel(t *testing.T) {
+	onStores(t, func(t *testing.T, store storage.Store) {
+		plain := newLayer(t, store, randomIDs)
+		first := mustAdd(t, plain, addTo("ada", "c", said("1", "I live in Paris.", 0), said("2", "My bees swarmed on Sunday.", 1)))
+		before, err := plain.History(t.Context(), meminfra.HistoryRequest{UserID: "ada", ID: first.Actions[0].ItemID})
+		if err != nil || len(first.Actions) != 1 {
+			t.Fatalf("%v, error %v", actionsOf(first), err)
+		}
+		ml := newLayer(t, store, withModel(t, memtest.NewResponder(func(llm.Request) string {
+			return `{"memories":[{"kind":"fact","text":"The user lives in Paris.","subject_type":"speaker","predicate":"location","value":"Paris","polarity":"positive","message":"m1","quote":"I live in Paris."},` +
+				`{"kind":"event","text":"The user's bees swarmed.","subject_type":"speaker","polarity":"positive","message":"m2","quote":"My bees swarmed on Sunday."}]}`
+		})), anHourLater)
+		for n, want := range []string{"NOOP same_value ADD new_fact", ""} {
+			res, err := ml.Curate().Reprocess(t.Context(), meminfra.ReprocessRequest{UserID: "ada", Upgrade: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := actionsOf(&meminfra.AddResult{Actions: res.Actions})
+			if strings.Join(got, " ") != want {
+				t.Errorf("run %d: %v", n+1, got)
+			}
+		}
+		after, err := ml.History(t.Context(), meminfra.HistoryRequest{UserID: "ada", ID: first.Actions[0].ItemID})
+		if err != nil || len(after.Versions) != 1 || !reflect.DeepEqual(after.Versions[0].Stages, before.Versions[0].Stages) {
+			t.Errorf("the old decision: %+v, error %v", after, err)
+		}
+		if got := openTexts(t, ml, "ada"); got != "I live in Paris | The user's bees swarmed." {
+			t.Errorf("remembered: %s", got)
 		}
 	})
 }
