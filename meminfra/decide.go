@@ -280,7 +280,7 @@ func (l *line) change(ch reconcile.Change) {
 // create makes the item of a new version. It reads as its founder tells it and
 // carries on the metadata of the version that it takes over from.
 func (l *line) create(i int, n reconcile.NewVersion) {
-	item := l.teller[n.Founder]
+	item := weakened(l.teller[n.Founder], l.witness[n.Founder].authority())
 	item.ID, item.Decision = l.newIDs[i], l.newBy[i]
 	item.Seq, item.Change, item.RecordedAt, item.Salt = l.tx.NextSeq(1), l.batch.change, l.now, newSalt()
 	item.Supersedes, item.Root = "", item.ID

@@ -3,6 +3,7 @@ package meminfra
 import (
 	"slices"
 
+	"github.com/meminfra/memory-layer/meminfra/extract"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
@@ -119,4 +120,20 @@ func (w *told) statement(valueID string) memory.Statement {
 		ConversationID: w.first.ConversationID,
 		Position:       position(w.first.EpisodeSeq, w.first.Start),
 	}
+}
+
+// weakened is a teller's item as a witness of its own authority tells it: an
+// echo that gets a version of its own is no stronger for having been heard
+// beside the user's word.
+func weakened(item memory.Item, authority memory.Authority) memory.Item {
+	if item.Authority <= authority {
+		return item
+	}
+	voice := "a tool or document"
+	if authority == memory.Attested {
+		voice = extract.Voice(memory.RoleAssistant, "")
+	}
+	item.Text = extract.Attributed([]string{voice}, bareText(item))
+	item.Authority = authority
+	return item
 }
