@@ -338,3 +338,19 @@ func ExampleLedger_Export() {
 	fmt.Println(res.UserID, res.Entries, res.Rows)
 	// Output: ada 2 5
 }
+
+// A database that is in order.
+func ExampleMemoryLayer_Doctor() {
+	ml, done := exampleLayer()
+	defer done()
+	ctx := context.Background()
+	_, err := ml.Add(ctx, meminfra.AddRequest{UserID: "ada", ConversationID: "c1",
+		Messages: []meminfra.Message{{Content: "I live in Lisbon."}}})
+	check(err)
+	res, err := ml.Doctor(ctx, meminfra.DoctorRequest{})
+	check(err)
+	for _, c := range res.Checks {
+		fmt.Print(c.Name, " ", c.OK, "; ")
+	}
+	// Output: ledger true; vectors true; orphans true; extractions true; erasures true; expired true;
+}

@@ -78,6 +78,8 @@ func classify(err error) (code int, hint string) {
 func hintFor(err error) string {
 	schema, isSchema := errors.AsType[*storage.SchemaError](err)
 	switch {
+	case isSchema && schema.Dirty:
+		return fmt.Sprintf("a backup; or make the tables what step %04d of meminfra migrate --show-sql says, then UPDATE meminfra_migrations SET dirty = FALSE", schema.Have)
 	case errors.Is(err, meminfra.ErrNoUser):
 		return "--user NAME"
 	case errors.Is(err, meminfra.ErrNoSelector), errors.Is(err, meminfra.ErrSelectors):

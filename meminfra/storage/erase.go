@@ -78,6 +78,34 @@ type Cleaner interface {
 	// Prune drops traces written before a moment, and those that name a row
 	// which is gone, in all partitions, and returns how many.
 	Prune(ctx context.Context, before time.Time) (int, error)
+	// Audit counts what is wrong in the whole database, findings of nothing left
+	// out. It reads every table.
+	Audit(ctx context.Context, p AuditParams) ([]Finding, error)
 	// Residue says in a sentence what of an erased row may outlive Scrub.
 	Residue() string
+}
+
+// Topic is what an audit's finding is about.
+type Topic string
+
+// The topics of an audit.
+const (
+	TopicOrphans     Topic = "orphans"     // rows without their partners
+	TopicVectors     Topic = "vectors"     // missing, or of another model
+	TopicExtractions Topic = "extractions" // unfinished
+	TopicErasures    Topic = "erasures"    // unfinished
+	TopicExpired     Topic = "expired"     // not swept yet
+)
+
+// Finding is a count of rows that should not be there, or not be so.
+type Finding struct {
+	Topic Topic
+	What  string
+	Count int
+}
+
+// AuditParams says what is right: the embedding model, and the time.
+type AuditParams struct {
+	Model string
+	Now   time.Time
 }

@@ -203,3 +203,18 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
 func (s *Store) Residue() string {
 	return "dead rows go with VACUUM; the server's own files, its write-ahead log, replicas and backups follow their own retention"
 }
+
+// Audit implements storage.Cleaner.
+func (s *Store) Audit(ctx context.Context, p storage.AuditParams) (list []storage.Finding, err error) {
+	for _, q := range wipe.Audit {
+		sql, args := q.Statement(p, func(n int) string { return "$" + strconv.Itoa(n) })
+		n, err := query(ctx, s, "audit", sql, pgx.RowTo[int64], args...)
+		if err != nil {
+			return nil, err
+		}
+		if n[0] > 0 {
+			list = append(list, storage.Finding{Topic: q.Topic, What: q.What, Count: int(n[0])})
+		}
+	}
+	return list, nil
+}

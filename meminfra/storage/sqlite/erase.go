@@ -200,3 +200,21 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (n int, err error) 
 func (s *Store) Residue() string {
 	return "copies of the file made elsewhere (backups, snapshots, blocks that the disk has not reused) are outside of this program"
 }
+
+// Audit implements storage.Cleaner.
+func (s *Store) Audit(ctx context.Context, p storage.AuditParams) (list []storage.Finding, err error) {
+	err = s.view(ctx, func(c *conn) error {
+		for _, q := range wipe.Audit {
+			f := storage.Finding{Topic: q.Topic, What: q.What}
+			sql, args := q.Statement(p, func(n int) string { return "?" + strconv.Itoa(n) })
+			if err := c.row(ctx, sql, args, &f.Count); err != nil {
+				return err
+			}
+			if f.Count > 0 {
+				list = append(list, f)
+			}
+		}
+		return nil
+	})
+	return list, err
+}
