@@ -354,3 +354,42 @@ func ExampleMemoryLayer_Doctor() {
 	}
 	// Output: ledger true; vectors true; orphans true; extractions true; erasures true; expired true;
 }
+
+// Once an agent is granted to a user, he sees what came through his agents
+// alone; a revoked one hides what it had brought.
+func ExampleGranter_Grant() {
+	ml, done := exampleLayer()
+	defer done()
+	ctx := context.Background()
+	_, err := ml.Add(ctx, meminfra.AddRequest{UserID: "ada", ConversationID: "c1", AgentID: "planner",
+		Messages: []meminfra.Message{{Content: "I live in Lisbon."}}})
+	check(err)
+	_, err = ml.Grants().Grant(ctx, meminfra.GrantRequest{UserID: "ada", AgentID: "planner"})
+	check(err)
+	_, err = ml.Grants().Revoke(ctx, meminfra.RevokeRequest{UserID: "ada", AgentID: "planner"})
+	check(err)
+	page, err := ml.List(ctx, meminfra.ListRequest{UserID: "ada"})
+	check(err)
+	fmt.Println(len(page.Records))
+	// Output: 0
+}
+
+// A member's memory for the team is found by the others, apart and labelled.
+func ExampleGranter_List() {
+	ml, done := exampleLayer()
+	defer done()
+	ctx := context.Background()
+	for _, user := range []string{"ada", "bo"} {
+		_, err := ml.Grants().Grant(ctx, meminfra.GrantRequest{TeamID: "red", UserID: user})
+		check(err)
+	}
+	members, err := ml.Grants().List(ctx, meminfra.ListGrantsRequest{TeamID: "red"})
+	check(err)
+	_, err = ml.Add(ctx, meminfra.AddRequest{UserID: "bo", TeamID: "red", ConversationID: "c1",
+		Messages: []meminfra.Message{{Content: "I live in Oslo."}}})
+	check(err)
+	found, err := ml.Search(ctx, meminfra.SearchRequest{UserID: "ada", Query: "Who lives in Oslo?"})
+	check(err)
+	fmt.Println(len(members.Grants), len(found.Hits), found.Shared[0].By, found.Shared[0].TeamID)
+	// Output: 2 0 bo red
+}

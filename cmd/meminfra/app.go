@@ -104,7 +104,7 @@ Environment:
 	a.settingFlags.bind(root.PersistentFlags())
 	a.flags = root.PersistentFlags()
 	root.AddCommand(a.demoCommand(), a.initCommand(), a.configCommand(), a.usageCommand(), a.migrateCommand(), a.addCommand(), a.searchCommand(), a.answerCommand(),
-		a.getCommand(), a.listCommand(), a.historyCommand(), a.editCommand(), a.retractCommand(), a.restoreCommand(),
+		a.getCommand(), a.listCommand(), a.historyCommand(), a.editCommand(), a.retractCommand(), a.grantCommand(), a.revokeCommand(), a.grantsCommand(), a.restoreCommand(),
 		a.deriveCommand(), a.staleCommand(), a.reprocessCommand(), a.reembedCommand(), a.indexCommand(), a.reindexCommand(), a.importCommand(), a.forgetCommand(), a.sweepCommand(), a.doctorCommand(), a.evalCommand(), a.versionCommand(),
 		a.verifyCommand(), a.checkpointCommand(), a.whyCommand(), a.exportCommand(),
 		a.checkCommand(), a.confirmCommand(), a.feedbackCommand())

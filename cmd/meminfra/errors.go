@@ -40,7 +40,7 @@ func (e *hinted) Unwrap() error { return e.error }
 var misuse = []error{
 	meminfra.ErrNoUser, meminfra.ErrBlankQuery, meminfra.ErrLimit, meminfra.ErrFilter, meminfra.ErrCursor,
 	meminfra.ErrNoMessages, meminfra.ErrBlankMessage, meminfra.ErrTooLong, meminfra.ErrTooMany,
-	meminfra.ErrNoSources, meminfra.ErrNoAction, meminfra.ErrReward, meminfra.ErrNoSelector, meminfra.ErrSelectors, meminfra.ErrExpiry, meminfra.ErrKind, meminfra.ErrNoValue, memory.ErrBlank, memory.ErrMalformedID,
+	meminfra.ErrEdge, meminfra.ErrTwoScopes, meminfra.ErrNoSources, meminfra.ErrNoAction, meminfra.ErrReward, meminfra.ErrNoSelector, meminfra.ErrSelectors, meminfra.ErrExpiry, meminfra.ErrKind, meminfra.ErrNoValue, memory.ErrBlank, memory.ErrMalformedID,
 }
 
 // report writes the error as one line, with a hint where there is one, and
