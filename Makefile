@@ -74,6 +74,10 @@ test-index-big: ## Prove recall at 100,000 vectors
 soak-index: ## Ten minutes of everything at once on the index
 	INDEX_SOAK=10m $(GO) test -run TestSoak -timeout 20m -v ./index
 
+.PHONY: crash
+crash: ## Kill 200 processes on each store at random moments, and look what they left
+	CRASHES=200 $(GO) test ./meminfra -run TestCrashes -timeout 60m -count=1 -v
+
 .PHONY: demo
 demo: ## Run the demo
 	$(GO) run ./cmd/meminfra demo

@@ -203,3 +203,99 @@ func TestTraceBreaks(t *testing.T) {
 		}
 	})
 }
+
+// Whichever write of an operation breaks, nothing half-written is left: the
+// ledger verifies, no row hangs in the air, and the same call then goes through.
+func TestEveryWriteOfOtherOperationsBreaks(t *testing.T) {
+	type layer = *meminfra.MemoryLayer
+	first := func(t *testing.T, ml layer, user string) string {
+		return mustList(t, ml, user, meminfra.Filters{Predicate: "location"})[0].ID
+	}
+	withdrawn := func(t *testing.T, ml layer, user string) string {
+		return mustList(t, ml, user, meminfra.Filters{Predicate: "location", History: "all"})[0].ID
+	}
+	curate := func(do func(meminfra.Curator, *testing.T, layer, string) error) func(*testing.T, layer, layer, string) error {
+		return func(t *testing.T, broken, whole layer, user string) error { return do(broken.Curate(), t, whole, user) }
+	}
+	operations := map[string]func(t *testing.T, broken, whole layer, user string) error{
+		"edit": curate(func(c meminfra.Curator, t *testing.T, ml layer, user string) error {
+			_, err := c.Edit(t.Context(), meminfra.EditRequest{UserID: user, ID: first(t, ml, user), Text: "I live in Porto."})
+			return err
+		}),
+		"retract": curate(func(c meminfra.Curator, t *testing.T, ml layer, user string) error {
+			_, err := c.Retract(t.Context(), meminfra.RetractRequest{UserID: user, ID: first(t, ml, user)})
+			return err
+		}),
+		"restore": curate(func(c meminfra.Curator, t *testing.T, ml layer, user string) error {
+			id := withdrawn(t, ml, user)
+			if _, err := ml.Curate().Retract(t.Context(), meminfra.RetractRequest{UserID: user, ID: id}); err != nil && !errors.Is(err, meminfra.ErrNotCurrent) {
+				return err
+			}
+			_, err := c.Restore(t.Context(), meminfra.RestoreRequest{UserID: user, ID: id})
+			return err
+		}),
+		"derive": curate(func(c meminfra.Curator, t *testing.T, ml layer, user string) error {
+			_, err := c.Derive(t.Context(), meminfra.DeriveRequest{UserID: user, From: []string{first(t, ml, user)}, Text: "Lives in the south."})
+			return err
+		}),
+		"forget": func(t *testing.T, broken, _ layer, user string) error {
+			_, err := broken.Forget(t.Context(), meminfra.ForgetRequest{UserID: user, ConversationID: "c"})
+			return err
+		},
+		"forget the user": func(t *testing.T, broken, _ layer, user string) error {
+			_, err := broken.Forget(t.Context(), meminfra.ForgetRequest{UserID: user, Everything: true})
+			return err
+		},
+		"sweep": func(t *testing.T, broken, _ layer, _ string) error {
+			_, err := broken.Sweep(t.Context(), meminfra.SweepRequest{})
+			return err
+		},
+	}
+	onStores(t, func(t *testing.T, store storage.Store) {
+		for name, run := range operations {
+			t.Run(name, func(t *testing.T) {
+				reached := 0
+				for n := 1; ; n++ {
+					user := fmt.Sprint(name, n)
+					whole := newLayer(t, store, randomIDs, frozen)
+					brief := said("m3", "I speak Dutch.", 3)
+					brief.ExpiresAt = monday
+					mustAdd(t, whole, addTo(user, "c", said("m1", "I live in Lisbon.", 1), said("m2", "I use PostgreSQL.", 2), brief))
+					mustAdd(t, whole, addTo(user, "d", said("m1", "I live in Lisbon.", 5)))
+					broken := memtest.NewFailingStore(store, n, nil)
+					err := run(t, newLayer(t, broken, randomIDs, frozen), whole, user)
+					checkNoHalves(t, store, n)
+					if !broken.Failed() {
+						if err != nil {
+							t.Fatal(err)
+						}
+						break
+					}
+					if errors.Is(err, memtest.ErrBroken) {
+						reached++
+						if err := run(t, whole, whole, user); err != nil {
+							t.Fatalf("write %d: again: %v", n, err)
+						}
+						checkNoHalves(t, store, n)
+					}
+				}
+				if reached < 2 {
+					t.Errorf("only %d writes broke the call", reached)
+				}
+			})
+		}
+	})
+}
+
+func checkNoHalves(t *testing.T, store storage.Store, n int) {
+	t.Helper()
+	res, err := newLayer(t, store).Doctor(t.Context(), meminfra.DoctorRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range res.Checks {
+		if !c.OK && (c.Name == "ledger" || c.Name == "orphans") {
+			t.Fatalf("write %d left %+v", n, c)
+		}
+	}
+}
