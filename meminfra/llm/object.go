@@ -25,7 +25,8 @@ func (e *FormatError) Error() string { return "model reply: " + e.Fault }
 // Object reads the one JSON object with the member want out of a reply, and
 // returns its members. It looks past fences, prose and reasoning blocks. Errors
 // are *FormatError: an empty or cut reply, no JSON object, none with the
-// member, or several that differ, of which none is taken by guess.
+// member, one that has a member twice, or several that differ, of which none is
+// taken by guess.
 func Object(reply, want string) (map[string]json.RawMessage, error) {
 	if len(reply) > MaxReplyBytes {
 		return nil, &FormatError{fmt.Sprintf("it is %d bytes long, at most %d are read", len(reply), MaxReplyBytes)}
@@ -52,6 +53,9 @@ func Object(reply, want string) (map[string]json.RawMessage, error) {
 	case len(wanted) == 0:
 		return nil, &FormatError{"it has no JSON object"}
 	}
+	if wanted[0].twice {
+		return nil, &FormatError{"its object has a member twice"}
+	}
 	for _, o := range wanted[1:] {
 		if !bytes.Equal(o.compact, wanted[0].compact) {
 			return nil, &FormatError{fmt.Sprintf("it has more than one object with a member %q", want)}
@@ -65,6 +69,25 @@ type object struct {
 	start, end int
 	compact    []byte
 	members    map[string]json.RawMessage
+	twice      bool // it has a member twice, and nobody can tell which counts
+}
+
+// readMembers reads the members of a valid JSON object.
+func (o *object) readMembers(raw []byte) {
+	o.members = map[string]json.RawMessage{}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	_, err := dec.Token() // the brace
+	for err == nil && dec.More() {
+		var name json.Token
+		if name, err = dec.Token(); err != nil {
+			return
+		}
+		var value json.RawMessage
+		err = dec.Decode(&value)
+		_, known := o.members[name.(string)]
+		o.twice = o.twice || known
+		o.members[name.(string)] = value
+	}
 }
 
 // findObjects returns the objects of a text that stand in no other one. broken
@@ -91,7 +114,8 @@ func findObjects(text string) (list []object, broken error) {
 		}
 		o := object{start: at, end: at + len(raw)}
 		var compact bytes.Buffer
-		if json.Compact(&compact, raw) == nil && json.Unmarshal(raw, &o.members) == nil {
+		if json.Compact(&compact, raw) == nil {
+			o.readMembers(raw)
 			o.compact = compact.Bytes()
 			list = append(list, o)
 		}

@@ -38,6 +38,8 @@ func TestObject(t *testing.T) {
 		{"wrong envelope", `{"facts": []}`, "no member"},
 		{"bare list", `[{"text": "x"}]`, "no member"},
 		{"nested envelope", `{"result": {"memories": []}}`, "no member"},
+		{"a member twice", `{"memories": ["x"], "memories": []}`, "twice"},
+		{"a member of a member twice", `{"memories": [{"a": 1, "a": 2}]}`, ""},
 		{"two that differ", `{"memories": []} ` + good, "more than one"},
 		{"thinking never ended", "<think>I would say {\"memories\": []}", "no member"},
 		{"too long", long, "bytes long"},

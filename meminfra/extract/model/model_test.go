@@ -129,10 +129,13 @@ func TestErrorsOfTheProviderEndIt(t *testing.T) {
 	if _, err := e.Extract(t.Context(), input("user", "I keep bees.")); !errors.Is(err, down) || len(g.Requests()) != 1 {
 		t.Errorf("%d requests, error %v", len(g.Requests()), err)
 	}
-	cut := memtest.NewScript(memtest.Turn{Text: reply()[:8], Truncated: true}, memtest.Turn{Text: reply()})
-	e, _ = model.New(cut, predicates.Default(), nil)
-	if _, err := e.Extract(t.Context(), input("user", "I keep bees.")); err != nil || !strings.Contains(cut.Requests()[1].Messages[1].Content, "limit of its length") {
-		t.Errorf("error %v", err)
+	for _, text := range []string{reply()[:8], "Would " + reply() + " be right? No, since"} {
+		cut := memtest.NewScript(memtest.Turn{Text: text, Truncated: true}, memtest.Turn{Text: reply()})
+		e, _ = model.New(cut, predicates.Default(), nil)
+		_, err := e.Extract(t.Context(), input("user", "I keep bees."))
+		if asked := cut.Requests(); err != nil || len(asked) != 2 || !strings.Contains(asked[1].Messages[1].Content, "limit of its length") {
+			t.Errorf("%s: %d requests, error %v", text, len(asked), err)
+		}
 	}
 }
 

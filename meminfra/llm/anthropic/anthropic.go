@@ -96,6 +96,9 @@ func (g *Generator) Generate(ctx context.Context, req llm.Request) (llm.Response
 		Usage: llm.Usage{InputTokens: u.InputTokens + u.CacheCreationInputTokens + u.CacheReadInputTokens,
 			OutputTokens: u.OutputTokens, Calls: 1},
 	}
+	if len(m.Content) == 0 && m.StopReason == "" {
+		return out, g.doer.Nothing()
+	}
 	return out, nil
 }
 

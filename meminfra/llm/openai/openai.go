@@ -100,6 +100,9 @@ func (g *Generator) Generate(ctx context.Context, req llm.Request) (llm.Response
 			g.learnt.Store(&d)
 			out := response(resp)
 			out.Usage.Calls = calls
+			if len(resp.Choices) == 0 {
+				return out, g.doer.Nothing()
+			}
 			return out, nil
 		}
 		next, ok := d.without(req, err)

@@ -61,6 +61,10 @@ func TestOutcomes(t *testing.T) {
 	}{
 		{"truncated", llmtest.Truncated(`{"a":`), func(r llm.Response, err error) bool { return err == nil && r.Truncated && r.Text == `{"a":` }},
 		{"empty", llmtest.Reply(""), func(r llm.Response, err error) bool { return err == nil && r.Text == "" && r.Usage.Calls == 1 }},
+		{"refused in words", llmtest.Raw(`{"choices":[{"message":{"role":"assistant","content":null,"refusal":"no"}}]}`), func(r llm.Response, err error) bool { return err == nil && r.Text == "" }},
+		{"no reply", llmtest.Raw(`{"choices":[]}`), failed(0, true, 0, "")},
+		{"an error as a success", llmtest.Raw(`{"error":{"message":"SECRET","code":502}}`), failed(0, true, 0, "")},
+		{"null", llmtest.Raw(`null`), failed(0, true, 0, "")},
 		{"429 with Retry-After", llmtest.Status(429, "rate_limit_exceeded", "SECRET", "Retry-After", "7"), failed(429, true, 7*time.Second, "rate_limit_exceeded")},
 		{"quota used up", llmtest.Status(429, "insufficient_quota", "SECRET"), failed(429, false, 0, "insufficient_quota")},
 		{"500", llmtest.Status(500, "server_error", "SECRET"), failed(500, true, 0, "server_error")},

@@ -200,6 +200,12 @@ func (d *Doer) Malformed() error {
 	return &llm.Error{Provider: d.provider, Reason: llm.ErrMalformed.Error(), Err: llm.ErrMalformed}
 }
 
+// Nothing is the error of an answer of success that holds no reply, not even an
+// empty one: gateways pass on the errors of who is behind them in such.
+func (d *Doer) Nothing() error {
+	return &llm.Error{Provider: d.provider, Reason: "answer without a reply", Retryable: true, Err: llm.ErrMalformed}
+}
+
 func isTimeout(err error) bool {
 	var t net.Error
 	return errors.As(err, &t) && t.Timeout()
