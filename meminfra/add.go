@@ -375,6 +375,9 @@ func (a *addition) insertEpisodes(ctx context.Context, tx storage.Tx, fresh []me
 		return nil
 	}
 	now := memory.Time(a.now())
+	for i := range fresh {
+		fresh[i].RecordedAt = now // known from this commit on, however long it waited
+	}
 	err := tx.PutConversation(ctx, storage.Conversation{Partition: a.partition.ID(), ID: a.req.ConversationID,
 		CreatedAt: now, UpdatedAt: now})
 	if err != nil {

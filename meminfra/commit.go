@@ -183,7 +183,7 @@ func (w *batch) nextState(old, s memory.State) memory.State {
 }
 
 func (w *batch) addEvidence(e memory.Evidence, decision string) {
-	e.Partition, e.Change, e.Salt = w.partition, w.change, newSalt()
+	e.Partition, e.Change, e.At, e.Salt = w.partition, w.change, w.now, newSalt()
 	w.evidence = append(w.evidence, witness{e, decision})
 }
 

@@ -147,7 +147,7 @@ func (m *MemoryLayer) history(ctx context.Context, req HistoryRequest) (*History
 	if err != nil {
 		return nil, err
 	}
-	shown, err := rd.Show(ctx, partition.ID(), line, time.Time{})
+	shown, err := rd.Show(ctx, partition.ID(), line, req.KnownAt)
 	if err != nil {
 		return nil, err
 	}
@@ -170,14 +170,8 @@ func unexpired(line []storage.ItemRecord, now time.Time) []storage.ItemRecord {
 func asOf(line []storage.ItemRecord, req HistoryRequest) []storage.ItemRecord {
 	kept := line[:0]
 	for _, r := range line {
-		if !req.KnownAt.IsZero() {
-			r.States = slices.DeleteFunc(r.States, func(s memory.State) bool { return s.SystemFrom.After(req.KnownAt) })
-			if len(r.States) == 0 {
-				continue
-			}
-			if last := &r.States[len(r.States)-1]; last.SystemTo.After(req.KnownAt) {
-				last.SystemTo = time.Time{} // that it would end was not known
-			}
+		if r = retrieve.AsOf(r, req.KnownAt); len(r.States) == 0 {
+			continue
 		}
 		if valid := r.Present().Valid; !req.ValidAt.IsZero() && (valid.From.IsZero() || !valid.Contains(req.ValidAt)) {
 			continue

@@ -24,7 +24,7 @@ var Covered = []Columns{
 	{"item_state", []string{"partition", "item", "n", "fact_key_hash", "status", "valid_from", "valid_to", "holds_slot", "cause", "reason",
 		"system_from", "system_to", "decision", "salt"}, "digest, and one of the closing; the hash is the item's"},
 	{"evidence", []string{"partition", "item", "n", "episode", "quote", "start_byte", "end_byte", "full_witness", "lead", "polarity", "authority",
-		"stated_from", "stated_to", "salt"}, "digest"},
+		"stated_from", "stated_to", "at", "salt"}, "digest"},
 	{"conflict", []string{"partition", "item", "other", "reason", "decision", "at", "salt"}, "digest"},
 	{"decision", []string{"partition", "decision", "operation", "action", "item", "superseded", "episode", "reason", "inputs", "guards",
 		"extractor", "model", "prompt_hash", "at", "salt"}, "digest"},

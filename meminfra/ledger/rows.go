@@ -149,7 +149,7 @@ func Evidence(e memory.Evidence) memory.Object {
 	r.text(e.ItemID, e.EpisodeID, e.Quote, e.Authority.String())
 	r.int(int64(e.N), int64(e.Lead), int64(e.Start), int64(e.End), int64(e.Polarity))
 	r.bool(e.Full)
-	r.time(e.Stated.From, e.Stated.To)
+	r.time(e.Stated.From, e.Stated.To, e.At)
 	return r.object(KindEvidence, numbered(e.ItemID, e.N))
 }
 

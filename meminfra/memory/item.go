@@ -186,6 +186,7 @@ type Evidence struct {
 	Polarity  Polarity
 	Authority Authority // of the quoted message's role
 	Stated    Validity  // the interval this witness states
+	At        time.Time // when it was tied to the item, in system time
 	Salt      []byte
 }
 

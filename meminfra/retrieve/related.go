@@ -11,17 +11,47 @@ import (
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
 
+// AsOf cuts a record to what was known at a moment of system time: the states
+// and the evidence and conflicts of then. One that nobody knew of has no states.
+// The zero time is now.
+func AsOf(r storage.ItemRecord, at time.Time) storage.ItemRecord {
+	if at.IsZero() {
+		return r
+	}
+	r.States = until(r.States, at, func(s *memory.State) time.Time { return s.SystemFrom })
+	if n := len(r.States); n > 0 && r.States[n-1].SystemTo.After(at) {
+		r.States[n-1].SystemTo = time.Time{} // that it would end was not known
+	}
+	r.Evidence = until(r.Evidence, at, func(e *storage.EvidenceRecord) time.Time { return e.At })
+	r.Conflicts = until(r.Conflicts, at, func(c *memory.Conflict) time.Time { return c.At })
+	return r
+}
+
+// until copies what had come by a moment.
+func until[T any](list []T, at time.Time, when func(*T) time.Time) (kept []T) {
+	for i := range list {
+		if !when(&list[i]).After(at) {
+			kept = append(kept, list[i])
+		}
+	}
+	return kept
+}
+
 // Show makes the records of items, in their order, as believed at a moment of
 // system time (zero: now), with what depends on other items: the conflicts that
-// still stand, and the sources that no longer count.
+// stood then, and the sources that no longer counted.
 func (rd *Reading) Show(ctx context.Context, partition string, list []storage.ItemRecord, at time.Time) ([]Record, error) {
-	known, err := rd.related(ctx, partition, list)
+	list = slices.Clone(list)
+	for i := range list {
+		list[i] = AsOf(list[i], at)
+	}
+	known, err := rd.related(ctx, partition, list, at)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]Record, len(list))
 	for i := range list {
-		out[i] = rd.itemRecord(&list[i], at)
+		out[i] = rd.itemRecord(&list[i])
 		out[i].Conflicts = rd.standing(&list[i], known)
 		for _, id := range list[i].DerivedFrom {
 			if status := lapsed(id, known, 0); status != "" {
@@ -38,7 +68,7 @@ const maxDerivation = 16
 // related reads the items that the list refers to: other sides of conflicts,
 // and sources, sources of sources and so on. Most items refer to none, and
 // then nothing is read.
-func (rd *Reading) related(ctx context.Context, partition string, list []storage.ItemRecord) (map[string]*storage.ItemRecord, error) {
+func (rd *Reading) related(ctx context.Context, partition string, list []storage.ItemRecord, at time.Time) (map[string]*storage.ItemRecord, error) {
 	known := map[string]*storage.ItemRecord{}
 	for depth := 0; ; depth++ {
 		var missing []string
@@ -62,6 +92,9 @@ func (rd *Reading) related(ctx context.Context, partition string, list []storage
 		next, err := rd.Store.Items(ctx, partition, missing)
 		if err != nil {
 			return nil, err
+		}
+		for i := range next {
+			next[i] = AsOf(next[i], at)
 		}
 		list = next
 	}

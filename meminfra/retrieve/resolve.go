@@ -62,16 +62,10 @@ func evidenceEpisodes(list []storage.EvidenceRecord) []string {
 	return ids
 }
 
-// itemRecord shows an item as it was believed at a moment of system time; the
-// zero time asks for the present belief. Words that came through what he may not
-// see are left out, though they support it.
-func (rd *Reading) itemRecord(r *storage.ItemRecord, knownAt time.Time) Record {
+// itemRecord shows an item by its last state. Words that came through what he
+// may not see are left out, though they support it.
+func (rd *Reading) itemRecord(r *storage.ItemRecord) Record {
 	state := r.Present()
-	for _, s := range r.States {
-		if !knownAt.IsZero() && s.KnownAt(knownAt) {
-			state = s
-		}
-	}
 	out := Record{
 		ID:          r.ID,
 		Kind:        r.Kind,

@@ -111,6 +111,7 @@ CREATE TABLE evidence (
     authority    text COLLATE "C" NOT NULL CHECK (authority IN ('authorized', 'attested', 'unendorsed')),
     stated_from  bigint,
     stated_to    bigint,
+    at           bigint NOT NULL,
     salt         bytea NOT NULL,
     PRIMARY KEY (partition, item, n),
     FOREIGN KEY (partition, item) REFERENCES item (partition, item),

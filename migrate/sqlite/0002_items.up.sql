@@ -111,6 +111,7 @@ CREATE TABLE evidence (
     authority    TEXT NOT NULL CHECK (authority IN ('authorized', 'attested', 'unendorsed')),
     stated_from  INTEGER,
     stated_to    INTEGER,
+    at           INTEGER NOT NULL,
     salt         BLOB NOT NULL,
     PRIMARY KEY (partition, item, n),
     FOREIGN KEY (partition, item) REFERENCES item (partition, item),

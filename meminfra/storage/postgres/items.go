@@ -337,20 +337,21 @@ func scanState(row pgx.CollectableRow) (s memory.State, err error) {
 func (t *tx) InsertEvidence(ctx context.Context, list []memory.Evidence) error {
 	columns := []string{
 		"partition", "item", "n", "change", "episode", "quote", "start_byte", "end_byte", "full_witness", "lead", "polarity",
-		"authority", "stated_from", "stated_to", "salt",
+		"authority", "stated_from", "stated_to", "at", "salt",
 	}
 	return t.insert(ctx, "evidence", columns, len(list), func(i int) ([]any, error) {
 		e := &list[i]
 		return []any{
 			t.head.Partition, e.ItemID, e.N, t.head.Change, e.EpisodeID, e.Quote, e.Start, e.End, e.Full, int32(e.Lead),
-			int32(e.Polarity), e.Authority.String(), orNull(e.Stated.From), orNull(e.Stated.To), notNull(e.Salt),
+			int32(e.Polarity), e.Authority.String(), orNull(e.Stated.From), orNull(e.Stated.To),
+			memory.Micros(e.At), notNull(e.Salt),
 		}, nil
 	})
 }
 
 const evidenceColumns = `
 SELECT v.partition, v.item, v.n, v.change, v.episode, v.quote, v.start_byte, v.end_byte, v.full_witness, v.lead, v.polarity,
-	v.authority, v.stated_from, v.stated_to, v.salt`
+	v.authority, v.stated_from, v.stated_to, v.at, v.salt`
 
 const selectEvidence = evidenceColumns + `, e.message_id, e.conversation, e.agent, e.source, e.sent_at, e.seq, e.expires_at`
 
@@ -363,7 +364,7 @@ CROSS JOIN LATERAL (SELECT * FROM episode t WHERE t.partition = $1 AND t.episode
 
 func scanEvidence(row pgx.CollectableRow) (e storage.EvidenceRecord, err error) {
 	err = row.Scan(&e.Partition, &e.ItemID, &e.N, &e.Change, &e.EpisodeID, &e.Quote, &e.Start, &e.End, &e.Full, &e.Lead,
-		(*int8)(&e.Polarity), authority{&e.Authority}, when{&e.Stated.From}, when{&e.Stated.To}, blob{&e.Salt},
+		(*int8)(&e.Polarity), authority{&e.Authority}, when{&e.Stated.From}, when{&e.Stated.To}, when{&e.At}, blob{&e.Salt},
 		&e.MessageID, &e.ConversationID, &e.AgentID, &e.ResourceID, when{&e.SentAt}, &e.EpisodeSeq, when{&e.ExpiresAt})
 	return e, err
 }

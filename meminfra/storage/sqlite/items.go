@@ -309,7 +309,7 @@ func (t *tx) InsertStates(ctx context.Context, list []memory.State) error {
 }
 
 const evidenceColumns = `v.partition, v.item, v.n, v.change, v.episode, v.quote, v.start_byte, v.end_byte, v.full_witness, v.lead,
-	v.polarity, v.authority, v.stated_from, v.stated_to, v.salt`
+	v.polarity, v.authority, v.stated_from, v.stated_to, v.at, v.salt`
 
 const selectEvidence = `SELECT ` + evidenceColumns + `, e.message_id, e.conversation, e.agent, e.source, e.sent_at, e.seq, e.expires_at
 FROM evidence v JOIN episode e ON e.partition = v.partition AND e.episode = v.episode `
@@ -319,7 +319,7 @@ const noEpisode = `, '', '', '', '', 0, 0, NULL`
 
 func scanEvidence(row scanner, e *storage.EvidenceRecord) error {
 	return row.Scan(&e.Partition, &e.ItemID, &e.N, &e.Change, &e.EpisodeID, &e.Quote, &e.Start, &e.End, &e.Full, &e.Lead,
-		&e.Polarity, scanAuthority(&e.Authority), scanTime(&e.Stated.From), scanTime(&e.Stated.To), &e.Salt,
+		&e.Polarity, scanAuthority(&e.Authority), scanTime(&e.Stated.From), scanTime(&e.Stated.To), scanTime(&e.At), &e.Salt,
 		&e.MessageID, &e.ConversationID, &e.AgentID, &e.ResourceID, scanTime(&e.SentAt), &e.EpisodeSeq, scanTime(&e.ExpiresAt))
 }
 
@@ -330,7 +330,7 @@ func (t *tx) InsertEvidence(ctx context.Context, list []memory.Evidence) error {
 	return put(ctx, t, insertEvidence, list, func(e *memory.Evidence) ([]any, error) {
 		return []any{
 			t.head.Partition, e.ItemID, e.N, t.head.Change, e.EpisodeID, e.Quote, e.Start, e.End, e.Full, e.Lead, e.Polarity,
-			e.Authority.String(), nullTime(e.Stated.From), nullTime(e.Stated.To), blob(e.Salt),
+			e.Authority.String(), nullTime(e.Stated.From), nullTime(e.Stated.To), memory.Micros(e.At), blob(e.Salt),
 		}, nil
 	})
 }
