@@ -283,6 +283,7 @@ func (l *line) create(i int, n reconcile.NewVersion) {
 	item := weakened(l.teller[n.Founder], l.witness[n.Founder].authority())
 	item.ID, item.Decision = l.newIDs[i], l.newBy[i]
 	item.Seq, item.Change, item.RecordedAt, item.Salt = l.tx.NextSeq(1), l.batch.change, l.now, newSalt()
+	item.TextKey = textKey(item) // a teller that was stored comes without it
 	item.Supersedes, item.Root = "", item.ID
 	if before := l.before(n.Supersedes); before != nil {
 		item.Supersedes, item.Root = before.ID, before.Root
