@@ -29,6 +29,8 @@ type Source struct {
 	// are, that the source has, in [0,1]. Asked marks the very fact asked for.
 	Coverage float64
 	Asked    bool
+
+	cut bool // Text is a passage of what it was
 }
 
 // Citation is an answer's pointer to a source, with the words relied on.

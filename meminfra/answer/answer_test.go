@@ -47,6 +47,34 @@ func run(t *testing.T, m *Model, climb Climb, replies ...string) (Answer, *scrip
 	return a, g
 }
 
+// Of a long text the reader sees, and a quote holds, the passage that answers,
+// marked as one: it is neither left out nor more than the budget holds.
+func TestLongSource(t *testing.T) {
+	for name, filler := range map[string]string{"words": "filler about pumps. ", "one sentence": "filler about pumps, ", "no spaces": "水泵的说明书"} {
+		long := Source{ID: "e1", Kind: memory.KindEpisode, Text: strings.Repeat(filler, 5_000) + ". The gate code is 4711. " + strings.Repeat(filler, 5_000), Coverage: 0.9}
+		short := Source{ID: "e2", Kind: memory.KindEpisode, Text: "The gate matters.", Coverage: 0.3}
+		g := &script{replies: []string{`{"rely_on":["M2"]}`, `{"answer":"4711","citations":["M1"]}`, `{"verdict":"sufficient"}`}}
+		m := Model{Generator: g, Judge: true}
+		a, err := m.Answer(t.Context(), "What is the gate code?", []Source{short, long}, time.Time{}, nil)
+		if err != nil || a.Text != "4711" || len(a.Citations) != 1 || !strings.Contains(a.Citations[0].Quote, "4711") {
+			t.Errorf("%s: %.200v, error %v", name, a, err)
+		}
+		for _, r := range g.asked {
+			p := r.Messages[0].Content
+			if !strings.Contains(p, "4711") || !strings.Contains(p, `"shortened": true`) || llm.Tokens(p) > 2*shownText {
+				t.Errorf("%s: a prompt of %d tokens: %.200s", name, llm.Tokens(p), p)
+			}
+		}
+		if q := Quote("What is the gate code?", []Source{long}); !strings.Contains(q.Text, "4711") || llm.Tokens(q.Text) > 2*shownText {
+			t.Errorf("%s: quoted %.200s", name, q.Text)
+		}
+		none := Quote("水?", []Source{{ID: "e1", Kind: memory.KindEpisode, Text: strings.Repeat(filler, 5_000), Coverage: 0.9}})
+		if llm.Tokens(none.Text) > 2*shownText {
+			t.Errorf("%s: a quote of %d tokens", name, llm.Tokens(none.Text))
+		}
+	}
+}
+
 // TestCitationLock: a citation stands only if the memory was opened; without
 // one there is no answer (papers.md section 6, T1).
 func TestCitationLock(t *testing.T) {

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
+	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 )
 
@@ -27,7 +29,7 @@ func Quote(question string, sources []Source) Answer {
 		}
 		quote := s.Text
 		if s.Kind == memory.KindEpisode {
-			quote = bestSentence(question, s.Text)
+			quote, _ = passage(question, bestSentence(question, s.Text), shownText)
 		}
 		a := Answer{Text: worded(s, quote), Citations: []Citation{cite(s, quote)}, Opened: []string{s.ID}, Rungs: []string{}}
 		return a
@@ -87,6 +89,22 @@ func bestSentence(question, text string) string {
 		}
 	}
 	return best
+}
+
+// passage is the stretch of a long text, of at most tokens, about the sentence
+// that shares most words with the question; cut is false for a text that is short
+// enough to be whole.
+func passage(question, text string, tokens int) (_ string, cut bool) {
+	if llm.Tokens(text) <= tokens {
+		return text, false
+	}
+	// Three bytes make about a token, in any script: a quarter goes to what stands before.
+	start := max(0, strings.Index(text, bestSentence(question, text))-3*tokens/4)
+	for start > 0 && !utf8.RuneStart(text[start]) {
+		start++
+	}
+	end := start + llm.Prefix(text[start:], tokens)
+	return strings.TrimSpace(text[start:end]), true
 }
 
 func sentences(text string) []string {

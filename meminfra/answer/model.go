@@ -207,6 +207,7 @@ type record struct {
 	Status    string `json:"status"`
 	From      string `json:"valid_from"`
 	To        string `json:"valid_to"`
+	Cut       bool   `json:"shortened,omitempty"` // the passage of a longer text that bears on the question
 }
 
 func handle(i int) string { return fmt.Sprintf("M%d", i+1) }
@@ -217,7 +218,7 @@ func (s *session) prompt(sources []Source) string {
 	records := make([]record, len(sources))
 	for i, src := range sources {
 		records[i] = record{ID: handle(i), Text: src.Text, Who: first(src.Who, "the user"), SaidAt: stamp(src.SaidAt),
-			Authority: src.Authority.String(), Status: string(src.Status), From: stamp(src.Valid.From), To: stamp(src.Valid.To)}
+			Authority: src.Authority.String(), Status: string(src.Status), From: stamp(src.Valid.From), To: stamp(src.Valid.To), Cut: src.cut}
 	}
 	return llm.Data("question", map[string]string{"text": s.question, "asked_at": stamp(s.now)}) + llm.Data("memories", records)
 }
@@ -230,16 +231,23 @@ func stamp(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// fit keeps as many sources, best first, as the token budget holds, at least one.
+// shownText is the most of one source that a model is shown, in llm.Tokens.
+const shownText = 800
+
+// fit keeps as many sources, best first, as the token budget holds, at least one;
+// of a long one the passage that bears on the question.
 func (s *session) fit(sources []Source) []Source {
 	room := s.left / 2 // the rest is for answering and judging
-	for i := range sources {
-		room -= llm.Tokens(sources[i].Text) + 60
-		if room < 0 {
-			return sources[:max(i, 1)]
+	var out []Source
+	for _, src := range sources {
+		src.Text, src.cut = passage(s.question, src.Text, shownText)
+		room -= llm.Tokens(src.Text) + 60
+		if room < 0 && len(out) > 0 {
+			break
 		}
+		out = append(out, src)
 	}
-	return sources
+	return out
 }
 
 // ask makes one call and reads its object into reply; a reply that cannot be

@@ -34,46 +34,57 @@ func Block[T any](list []T) string {
 	return b.String()
 }
 
-// Mask returns the text with its context blocks blanked out by as many NUL
-// bytes, so that every other byte keeps its place; the text itself if it has
-// none. A block that is not closed, because it was cut off, has the memories that
-// follow its mark and no more: what somebody wrote beside it counts.
+// Mask returns the text with its context blocks blanked out by NUL bytes, so that
+// every other byte keeps its place; the text itself if it has none. Of a block its
+// marks and its memories are blanked and nothing else: what somebody wrote between
+// or beside them counts, and who speaks of the marks makes no block. One that is
+// not closed, because it was cut off, ends at the first line that is no memory.
 func Mask(text string) string {
 	if !strings.Contains(text, Open) {
 		return text
 	}
 	out := []byte(text)
+	blank := func(from, to int) int { clear(out[from:to]); return to }
 	for at := 0; ; {
 		n := strings.Index(text[at:], Open)
 		if n < 0 {
 			return string(out)
 		}
-		start := at + n
-		at = end(text, start+len(Open))
-		for i := start; i < at; i++ {
-			out[i] = 0
+		at = blank(at+n, at+n+len(Open))
+		end, closed := blockEnd(text, at)
+		for at < end {
+			line := text[at:end]
+			if n := strings.IndexByte(line, '\n'); n >= 0 {
+				line = line[:n+1]
+			}
+			if isOfBlock(line) {
+				blank(at, at+len(line))
+			} else if !closed {
+				break
+			}
+			at += len(line)
+		}
+		if closed {
+			at = blank(end, end+len(Close))
 		}
 	}
 }
 
-// end is where the block ends whose mark ends at from.
-func end(text string, from int) int {
-	closing := strings.Index(text[from:], Close)
-	next := strings.Index(text[from:], Open)
-	if closing >= 0 && (next < 0 || closing < next) {
-		return from + closing + len(Close)
+// blockEnd is where the block ends whose opening mark ends at from: at its
+// closing mark, else before the next block.
+func blockEnd(text string, from int) (end int, closed bool) {
+	closing, next := strings.Index(text[from:], Close), strings.Index(text[from:], Open)
+	switch {
+	case closing >= 0 && (next < 0 || closing < next):
+		return from + closing, true
+	case next >= 0:
+		return from + next, false
 	}
-	at := from
-	for at < len(text) {
-		line, _, more := strings.Cut(text[at:], "\n")
-		shown := strings.TrimLeft(line, " \t>\r")
-		if shown != "" && !strings.HasPrefix(shown, memory) {
-			break
-		}
-		at += len(line)
-		if more {
-			at++
-		}
-	}
-	return at
+	return len(text), false
+}
+
+// isOfBlock reports a blank line, or one that shows a memory.
+func isOfBlock(line string) bool {
+	shown := strings.Trim(line, " \t>\r\n")
+	return shown == "" || strings.HasPrefix(shown, memory)
 }

@@ -107,7 +107,7 @@ func Unpack(packed []byte) []Key {
 // keyWords are the words of a sentence as they are compared, "" if they are too
 // few.
 func keyWords(s string) string {
-	s = strings.ReplaceAll(cases.Fold().String(norm.NFKC.String(s)), "\u2019", "'")
+	s = strings.ReplaceAll(cases.Fold().String(norm.NFKC.String(visible(s))), "\u2019", "'")
 	words, unspaced := 0, 0
 	var b strings.Builder
 	for w := range strings.FieldsFuncSeq(s, func(r rune) bool {
@@ -131,7 +131,18 @@ func keyWords(s string) string {
 	if words < fewest && unspaced < 2*fewest {
 		return ""
 	}
-	return strings.ReplaceAll(b.String(), "the @ ", "@ ")
+	return strings.ReplaceAll(strings.ReplaceAll(b.String(), "the @ ", "@ "), "the @'s ", "@'s ")
+}
+
+// visible is s without the characters that nobody sees, such as a zero-width
+// space in the middle of a word.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, s)
 }
 
 // samePerson maps words whose form depends on who speaks of whom.

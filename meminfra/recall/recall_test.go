@@ -25,6 +25,8 @@ func TestSentencesKnownAgain(t *testing.T) {
 		{"My office is in Lyon.", "As far as I know, your office is in Lyon."},
 		{"I'm allergic to nuts", "You told me: “You’re allergic to nuts.”"},
 		{"The user has two cats.", "I have two cats"},
+		{"My office is in Lyon.", "The user's office is in Lyon."},
+		{"I prefer PostgreSQL for work.", "You prefer Postgre\u200bSQL for work."},
 		{"周末我常去爬山", "你说过：周末我常去爬山。"},
 		{"It costs 3.5 euros, they said.", "It costs 3.5 euros"},
 	} {
@@ -84,6 +86,9 @@ func TestMask(t *testing.T) {
 		{"not closed", "Before. " + cut, "Before. |"},
 		{"not closed, and more said", "Before. " + block[:len(block)-len(recall.Close)-1] + "I like tea.", "Before. |I like tea."},
 		{"the mark alone", "What is " + recall.Open + " for? I like tea.", "What is | for? I like tea."},
+		{"words between", recall.Open + " is odd. I like tea. So is " + recall.Close + ".", "| is odd. I like tea. So is |."},
+		{"a line between", strings.Replace(block, "\n", "\nI like tea.\n", 1), "|I like tea.\n|\n"},
+		{"on one line", "See " + strings.ReplaceAll(block, "\n", " ") + "I like tea.", "See | I like tea."},
 		{"a closing mark alone", "What is " + recall.Close + " for?", "What is " + recall.Close + " for?"},
 		{"one in another", recall.Open + "\n" + block + "After.", "|\nAfter."},
 	} {
