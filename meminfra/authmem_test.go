@@ -134,5 +134,5 @@ func passesUnguarded(t *testing.T, store storage.Store, user string, c *twin) bo
 	if err != nil {
 		t.Fatal(err)
 	}
-	return g.Decide(&call, items, testClock().Now()).Verdict == gate.Allow
+	return g.Decide(&call, gate.Memory{Items: items}, testClock().Now()).Verdict == gate.Allow
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/meminfra/memory-layer/meminfra/gate"
 	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/retrieve"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
 
@@ -74,9 +75,12 @@ type CheckRequest struct {
 	// wanted, and not only be filled in right. Calls without arguments need one
 	// always. An item is an instruction for the action if its predicate is
 	// "instruction" (or an alias: decision, standing_instruction, authorises), its
-	// value the action's name, its subject the user, and the user's quoted words
-	// have every word of the name ("book the slot" for book_slot).
+	// value the action's name, its subject the user, and a sentence of the user's
+	// has every word of the name in order ("book the slot" for book_slot).
 	NeedsIntent bool
+	// UserName is the name under which the user speaks, as in AddRequest: another
+	// speaker's messages authorise nothing.
+	UserName string
 }
 
 // CheckResult is the gate's answer. Verdict is the strictest of its parts; only
@@ -90,10 +94,13 @@ type CheckResult struct {
 
 // Check says whether memory authorises a call: "allow" if the user's own word
 // gives each value, and the action where it must be wanted; "needs_confirmation"
-// if only weaker items (the assistant's, a tool's) give it; "missing" if none
-// does. Items that are superseded, ended, withdrawn, archived, expired or shared
-// count for nothing, and so does anything not remembered. It never reads what is
-// being said. Errors: ErrNoUser, ErrNoAction, ErrTooLong, ErrTooMany, ErrClosed.
+// if only weaker items (the assistant's, a tool's) give it, or the user's messages
+// do not plainly mean it (a question, a condition, what another said, what was
+// denied since); "missing" if none does. Items that are superseded, ended,
+// withdrawn, archived, expired, shared or came through an agent that is not the
+// user's any more count for nothing, and so does anything not remembered. It never
+// reads what is being said. Errors: ErrNoUser, ErrNoAction, ErrTooLong, ErrTooMany,
+// ErrClosed.
 func (g Gate) Check(ctx context.Context, req CheckRequest) (*CheckResult, error) {
 	res, err := g.check(ctx, req)
 	if err != nil {
@@ -107,13 +114,24 @@ func (g Gate) check(ctx context.Context, req CheckRequest) (*CheckResult, error)
 	if err != nil {
 		return nil, err
 	}
-	partition := g.m.userPartition(req.UserID)
+	rd, err := g.m.begin(ctx, req.UserID)
+	if err != nil {
+		return nil, err
+	}
+	partition := rd.Own()
+	known := gateMemory{reading: rd, user: req.UserID, name: req.UserName}
 	items, err := g.m.store.ItemsByValue(ctx, partition.ID(), g.decider().Values(call))
 	if err != nil {
 		return nil, err
 	}
+	ids := known.admit(items)
+	messages, err := g.m.store.Episodes(ctx, partition.ID(), ids)
+	if err != nil {
+		return nil, err
+	}
+	known.hear(messages)
 	now := memory.Time(g.m.now())
-	res := &CheckResult{Decision: g.decider().Decide(call, items, now)}
+	res := &CheckResult{Decision: g.decider().Decide(call, known.Memory, now)}
 	if res.Verdict != gate.NeedsConfirmation {
 		return res, nil
 	}
@@ -121,6 +139,30 @@ func (g Gate) check(ctx context.Context, req CheckRequest) (*CheckResult, error)
 	res.ExpiresAt = &expires
 	res.Token, err = g.issue(ctx, partition, call.Hash(req.UserID), now, expires)
 	return res, err
+}
+
+// gateMemory is what the caller may see of what a call needs.
+type gateMemory struct {
+	gate.Memory
+	reading    *retrieve.Reading
+	user, name string
+}
+
+// admit keeps the items that he may see, and lists the messages to be read.
+func (k *gateMemory) admit(items []storage.ItemRecord) []string {
+	k.Items = slices.DeleteFunc(items, func(r storage.ItemRecord) bool { return !k.reading.Admits(&r.Item) })
+	return gate.Quoted(k.Items)
+}
+
+// hear keeps the messages in which he himself, or the system, speaks.
+func (k *gateMemory) hear(list []memory.Episode) {
+	k.Messages = make(map[string]*memory.Episode, len(list))
+	for i := range list {
+		e := &list[i]
+		if k.reading.AdmitsEpisode(e) && (e.Role == memory.RoleSystem || speaks(e, k.user, k.name) == memory.UserSubject) {
+			k.Messages[e.ID] = e
+		}
+	}
 }
 
 func (g Gate) decider() *gate.Gate { return &gate.Gate{Registry: g.m.registry} }
@@ -191,15 +233,26 @@ func (g Gate) Confirm(ctx context.Context, req ConfirmRequest) (*CheckResult, er
 	if heads, err := g.m.store.Heads(ctx, partition.ID()); err != nil || len(heads) == 0 {
 		return nil, fmt.Errorf("confirm: %w", errors.Join(err, ErrToken)) // and no partition is made for it
 	}
+	rd, err := g.m.begin(ctx, req.UserID)
+	if err != nil {
+		return nil, fmt.Errorf("confirm: %w", err)
+	}
 	var res *CheckResult
+	late := false
 	err = g.m.store.Update(ctx, partition, func(tx storage.Tx) error {
-		c := &confirming{g, ctx, tx, call, memory.Time(g.m.now())}
-		if err := c.verify(id, secret, call.Hash(req.UserID)); err != nil {
-			return err
+		c := &confirming{g, ctx, tx, call, memory.Time(g.m.now()), gateMemory{reading: rd, user: req.UserID}}
+		err := c.verify(id, secret, req.UserID)
+		if late = errors.Is(err, ErrTokenExpired); late {
+			return c.expire(id)
 		}
-		res, err = c.pass(id)
+		if err == nil {
+			res, err = c.pass(id)
+		}
 		return err
 	})
+	if err == nil && late {
+		err = ErrTokenExpired
+	}
 	if err != nil {
 		return nil, fmt.Errorf("confirm: %w", err)
 	}
@@ -209,14 +262,16 @@ func (g Gate) Confirm(ctx context.Context, req ConfirmRequest) (*CheckResult, er
 // confirming is one confirmation, within its commit.
 type confirming struct {
 	Gate
-	ctx  context.Context
-	tx   storage.Tx
-	call *gate.Call
-	now  time.Time
+	ctx   context.Context
+	tx    storage.Tx
+	call  *gate.Call
+	now   time.Time
+	known gateMemory
 }
 
-// verify checks that a token is for this call, unspent and in time.
-func (c *confirming) verify(id string, secret, call []byte) error {
+// verify checks that a token is for this call, unspent and in time, and whether
+// the call was checked as one that must be wanted.
+func (c *confirming) verify(id string, secret []byte, userID string) error {
 	asked, err := c.tx.Confirmation(c.ctx, id)
 	if errors.Is(err, storage.ErrNotFound) {
 		return ErrToken
@@ -228,14 +283,32 @@ func (c *confirming) verify(id string, secret, call []byte) error {
 	switch {
 	case subtle.ConstantTimeCompare(sum[:], asked.TokenHash) != 1:
 		return ErrToken
-	case !asked.UsedAt.IsZero():
+	case !asked.UsedAt.IsZero() && asked.UsedAt.Before(asked.ExpiresAt):
 		return ErrTokenUsed
-	case !c.now.Before(asked.ExpiresAt):
+	case !asked.UsedAt.IsZero(), !c.now.Before(asked.ExpiresAt), c.now.Before(asked.At):
 		return ErrTokenExpired
-	case subtle.ConstantTimeCompare(call, asked.CallHash) != 1:
-		return ErrTokenMismatch
 	}
-	return nil
+	for _, wanted := range []bool{c.call.NeedsIntent, true} {
+		if c.call.NeedsIntent = wanted; subtle.ConstantTimeCompare(c.call.Hash(userID), asked.CallHash) == 1 {
+			return nil
+		}
+	}
+	return ErrTokenMismatch
+}
+
+// expire spends a token that came too late, so that a clock that goes back does
+// not bring it back.
+func (c *confirming) expire(id string) error {
+	asked, err := c.tx.Confirmation(c.ctx, id)
+	if err != nil {
+		return err
+	}
+	at := c.now
+	if at.Before(asked.ExpiresAt) {
+		at = asked.ExpiresAt
+	}
+	_, err = c.tx.UseConfirmation(c.ctx, id, at)
+	return err
 }
 
 // pass spends the token and writes the decision, if what it was given for still
@@ -245,7 +318,12 @@ func (c *confirming) pass(id string) (*CheckResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := c.decider().Decide(c.call, items, c.now)
+	messages, err := c.tx.Episodes(c.ctx, c.known.admit(items))
+	if err != nil {
+		return nil, err
+	}
+	c.known.hear(messages)
+	d := c.decider().Decide(c.call, c.known.Memory, c.now)
 	if d.Verdict == gate.Missing {
 		return nil, ErrNothingToConfirm
 	}

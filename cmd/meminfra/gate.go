@@ -23,7 +23,8 @@ func (a *app) checkCommand() *cobra.Command {
 		Use:   "check --user U ACTION [--arg NAME=VALUE]... [--intent]",
 		Short: "Ask whether memory authorises an action",
 		Long: "Asks whether the user's own word gives each argument of a tool call: allow, or\n" +
-			"needs_confirmation if only the assistant, a tool or a document says it, or missing. With\n" +
+			"needs_confirmation if only the assistant, a tool or a document says it or the user did not\n" +
+			"plainly mean it (denied, asked, supposed, quoted), or missing. With\n" +
 			"--intent the action itself must have been asked for. Only allow is a yes; the exit code\n" +
 			"is 0 whatever the verdict. A token for confirm is for the user, not for the model.",
 		Example: "  meminfra check --user ada book_flight --arg city=Oslo\n  meminfra check --user ada sweep_weekly --intent",
@@ -44,6 +45,7 @@ func (a *app) checkCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&req.UserID, "user", "", "whose memory (required)")
 	cmd.Flags().StringArrayVar(&args, "arg", nil, "an argument of the action, NAME=VALUE (repeatable)")
+	cmd.Flags().StringVar(&req.UserName, "user-name", "", "what the user is called, where messages carry names")
 	cmd.Flags().BoolVar(&req.NeedsIntent, "intent", false, "the action itself must have been asked for")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the verdict as JSON")
 	return cmd

@@ -3,19 +3,26 @@
 // likeness: what it cannot show to be the user's word does not pass.
 //
 // An argument passes if a current, authorised item of the caller's own carries
-// exactly its value and the quoted words of the item's witness say it. What only
-// weaker items carry, the assistant's or a tool's, needs the user's confirmation;
-// what none carries is missing. An action that itself needs to be wanted passes
-// only under a current, authorised instruction of that name (InstructionPredicate)
-// whose witness says every word of it. Source: design section 8; papers.md
-// section 5.
+// exactly its value and the message that the item quotes says it and means it: in
+// whole words, and not as a denial, a question, a condition or what somebody else
+// said, wherever in the message that shows. The last word counts: what the user
+// denied after he said it does not pass. What is not so, or only the assistant's or
+// a tool's, needs the user's confirmation; what no item carries is missing. An
+// action that itself needs to be wanted passes only under a current, authorised
+// instruction of that name (InstructionPredicate) that is said and meant likewise.
+// Source: design section 8; papers.md section 5.
+//
+// What words mean is told by lists of words, mostly English, that err on the side
+// of asking. What the user copies from elsewhere without any sign of it is his word.
 package gate
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/meminfra/memory-layer/meminfra/memory"
@@ -57,7 +64,8 @@ type Call struct {
 
 func (c *Call) needsIntent() bool { return c.NeedsIntent || len(c.Args) == 0 }
 
-// Hash identifies a user's call: the same action with the same arguments.
+// Hash identifies a user's call: the same action with the same arguments, wanted
+// or not.
 func (c *Call) Hash(userID string) []byte {
 	h := sha256.New()
 	write := func(s string) {
@@ -66,6 +74,7 @@ func (c *Call) Hash(userID string) []byte {
 	}
 	write(userID)
 	write(c.Action)
+	write(strconv.FormatBool(c.NeedsIntent))
 	for _, name := range slices.Sorted(maps.Keys(c.Args)) {
 		write(name)
 		write(c.Args[name])
@@ -150,72 +159,145 @@ func (g *Gate) intent(action string) string {
 	return memory.FoldName(spaced(action))
 }
 
-// Decide gives the verdict on a call at a moment, from items that Values found.
-func (g *Gate) Decide(c *Call, items []storage.ItemRecord, now time.Time) Decision {
+// Memory is what a gate decides by.
+type Memory struct {
+	Items []storage.ItemRecord // those that Values found and the caller may see
+	// Messages are those, by id, in which the caller himself speaks, or the system
+	// does: nothing else authorises.
+	Messages map[string]*memory.Episode
+}
+
+// Quoted lists the messages, by id, that could authorise what items say.
+func Quoted(items []storage.ItemRecord) []string {
+	var ids []string
+	for i := range items {
+		for _, e := range items[i].Evidence {
+			if e.Authority == memory.Authorized {
+				ids = append(ids, e.EpisodeID)
+			}
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// Decide gives the verdict on a call at a moment.
+func (g *Gate) Decide(c *Call, m Memory, now time.Time) Decision {
 	d := Decision{Verdict: Allow, Args: make(map[string]Finding, len(c.Args))}
 	for name, value := range c.Args {
-		f := g.find(items, now, func(r *storage.ItemRecord) bool { return g.carries(r, name, value) },
-			func(quote string, r *storage.ItemRecord) bool { return g.says(quote, r, value) })
+		f := g.find(m, now, func(r *storage.ItemRecord) bool { return g.carries(r, name, value) },
+			func(content string, e *memory.Evidence, r *storage.ItemRecord) stance {
+				return g.says(content, e.Start, e.End, r, value)
+			})
 		d.Args[name] = f
 		d.Verdict = stricter(d.Verdict, f.Verdict)
 	}
 	if c.needsIntent() {
 		id := g.intent(c.Action)
-		f := g.find(items, now, func(r *storage.ItemRecord) bool {
+		f := g.find(m, now, func(r *storage.ItemRecord) bool {
 			return r.Predicate == InstructionPredicate && r.ValueID == id && r.Subject == memory.UserSubject
-		}, func(quote string, _ *storage.ItemRecord) bool { return saysEveryWord(quote, c.Action) })
+		}, func(content string, e *memory.Evidence, _ *storage.ItemRecord) stance {
+			return wills(content, e.Start, e.End, c.Action)
+		})
 		d.Intent = &f
 		d.Verdict = stricter(d.Verdict, f.Verdict)
 	}
 	return d
 }
 
-// find looks among current items of the caller's own that match for one that
-// authorises; else it names those that could be confirmed.
-func (g *Gate) find(items []storage.ItemRecord, now time.Time, matches func(*storage.ItemRecord) bool,
-	said func(string, *storage.ItemRecord) bool) Finding {
-	f := Finding{Verdict: Missing, Items: []string{}}
-	for i := range items {
-		r := &items[i]
+// reading is how a message means what an item took from it.
+type reading func(content string, e *memory.Evidence, r *storage.ItemRecord) stance
+
+// find looks among current items of the caller's own that match for those that
+// authorise; else it names those that could be confirmed.
+func (g *Gate) find(m Memory, now time.Time, matches func(*storage.ItemRecord) bool, read reading) Finding {
+	weak := Finding{Verdict: Missing, Items: []string{}}
+	strong := Finding{Verdict: Allow, Items: []string{}}
+	var asserted, denied moment
+	for i := range m.Items {
+		r := &m.Items[i]
 		if !isCurrent(r, now) || !matches(r) {
 			continue
 		}
-		v := NeedsConfirmation
-		if g.Unguarded || authorises(r, said) {
-			v = Allow
-		}
-		switch {
-		case v == f.Verdict:
-			f.Items = append(f.Items, r.ID)
-		case stricter(v, f.Verdict) == f.Verdict:
-			f.Verdict, f.Items, f.Authority = v, []string{r.ID}, 0
-		default:
+		yes, no := m.heard(r, read)
+		denied = denied.later(no)
+		if r.Polarity != memory.Positive {
 			continue
 		}
-		f.Authority = max(f.Authority, r.Authority)
+		weak.add(r, NeedsConfirmation)
+		if g.Unguarded || authorises(r) && yes.said {
+			strong.add(r, Allow)
+			asserted = asserted.later(yes)
+		}
 	}
-	return f
+	if len(strong.Items) == 0 || denied.said && asserted.later(denied) == denied {
+		return weak
+	}
+	return strong
 }
 
-// isCurrent reports an item that is believed now and the caller's own: what is
-// superseded, ended, withdrawn, archived, expired, denied or shared is not.
-func isCurrent(r *storage.ItemRecord, now time.Time) bool {
-	return r.Present().Current(r.ExpiresAt, now) && r.Polarity == memory.Positive && r.Scope.Visibility == memory.VisibilityPrivate
+func (f *Finding) add(r *storage.ItemRecord, v Verdict) {
+	f.Verdict, f.Items, f.Authority = v, append(f.Items, r.ID), max(f.Authority, r.Authority)
 }
 
-// authorises reports an item of full authority, of a controlled fact the one
-// that holds it, with a witness of that authority whose words say it.
-func authorises(r *storage.ItemRecord, said func(string, *storage.ItemRecord) bool) bool {
-	if r.Authority != memory.Authorized || r.FactKey != "" && !r.Present().HoldsSlot {
-		return false
+// moment is when something was said, by the message; zero for never.
+type moment struct {
+	said bool
+	at   time.Time
+	seq  int64
+}
+
+// later returns the later of two moments, the other if they are equal.
+func (a moment) later(b moment) moment {
+	if !a.said || b.said && cmp.Or(b.at.Compare(a.at), cmp.Compare(b.seq, a.seq)) >= 0 {
+		return b
 	}
-	return slices.ContainsFunc(r.Evidence, func(e storage.EvidenceRecord) bool {
-		return e.Authority == memory.Authorized && e.Polarity == memory.Positive && said(e.Quote, r)
+	return a
+}
+
+// heard is when the caller last asserted and last denied what an item says. What
+// needs several messages is asserted by none.
+func (m Memory) heard(r *storage.ItemRecord, read reading) (yes, no moment) {
+	for i := range r.Evidence {
+		e := &r.Evidence[i]
+		said := m.Messages[e.EpisodeID]
+		if e.Authority != memory.Authorized || said == nil || e.Start < 0 || e.Start > e.End || e.End > len(said.Content) {
+			continue
+		}
+		st, at := read(said.Content, &e.Evidence, r), moment{true, e.SentAt, e.EpisodeSeq}
+		switch {
+		case st == silent:
+		case st == denies, e.Polarity != memory.Positive:
+			no = no.later(at)
+		case st == asserts && m.isWhole(r, e):
+			yes = yes.later(at)
+		}
+	}
+	return yes, no
+}
+
+// isWhole reports evidence that states an item by itself, or with more of the
+// caller's own words.
+func (m Memory) isWhole(r *storage.ItemRecord, e *storage.EvidenceRecord) bool {
+	return e.Full || !slices.ContainsFunc(r.Evidence, func(o storage.EvidenceRecord) bool {
+		return !o.Full && o.Lead == e.Lead && (o.Authority != memory.Authorized || m.Messages[o.EpisodeID] == nil)
 	})
 }
 
+// isCurrent reports an item that is believed now and the caller's own: what is
+// superseded, ended, withdrawn, archived, expired or shared is not.
+func isCurrent(r *storage.ItemRecord, now time.Time) bool {
+	return r.Present().Current(r.ExpiresAt, now) && r.Scope.Visibility == memory.VisibilityPrivate
+}
+
+// authorises reports an item of full authority, of a controlled fact the one
+// that holds it.
+func authorises(r *storage.ItemRecord) bool {
+	return r.Authority == memory.Authorized && (r.FactKey == "" || r.Present().HoldsSlot)
+}
+
 // carries reports an item whose value is the argument's: by the identity of its
-// predicate where that is controlled, else exactly, folded.
+// predicate where that is controlled, else to the letter.
 func (g *Gate) carries(r *storage.ItemRecord, name, value string) bool {
 	if r.ValueID == "" {
 		return false
@@ -224,5 +306,5 @@ func (g *Gate) carries(r *storage.ItemRecord, name, value string) bool {
 		id, ok := g.identity(r.Predicate, name, value)
 		return ok && id == r.ValueID
 	}
-	return memory.FoldName(value) == r.ValueID
+	return memory.FoldName(value) == r.ValueID && sameValue(value, r.Value)
 }

@@ -63,7 +63,7 @@ func figuresOf(s string) figures {
 			if unit != "" {
 				f.measures = append(f.measures, measureOf(unit))
 			}
-		case isNegation(w.fold):
+		case IsNegation(w.fold):
 			f.negations++
 		case measureOf(w.fold) != "":
 			f.measures = append(f.measures, measureOf(w.fold))
@@ -208,7 +208,8 @@ func splitNumber(w string) (n, unit string) {
 	return n, unit
 }
 
-func isNegation(w string) bool { return negations[w] || strings.HasSuffix(w, "n't") }
+// IsNegation reports whether a folded word is one of the plain negations.
+func IsNegation(w string) bool { return negations[w] || strings.HasSuffix(w, "n't") }
 
 // measureOf returns the canonical form of a word of time or measure, "" for
 // others.

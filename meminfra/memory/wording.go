@@ -81,7 +81,7 @@ func keyWords(words []word, names map[string]bool) []keyWord {
 			list = append(list, keyWord{FigureNumber, n + " " + measureOf(unit)})
 		case strings.HasSuffix(w.fold, "n't"):
 			list = append(list, keyWord{FigureNegation, "not"})
-		case isNegation(w.fold):
+		case IsNegation(w.fold):
 			list = append(list, keyWord{FigureNegation, w.fold})
 		case measureOf(w.fold) != "":
 			list = append(list, keyWord{FigureNumber, measureOf(w.fold)})
