@@ -60,6 +60,14 @@ type VectorEngine interface {
 	Bytes() int64
 }
 
+// VectorScorer is a VectorEngine that can score given rows.
+type VectorScorer interface {
+	VectorEngine
+	// Score returns what Search would give each of rows, in their order, 0 for one
+	// without a vector. It has the errors of Set.
+	Score(vec []float32, rows []int) ([]float64, error)
+}
+
 // Engines makes the engines of a partition. Rows is how many are about to come,
 // 0 if unknown: a hint for the first allocation.
 type Engines struct {

@@ -234,6 +234,16 @@ func (v *View) Find(k Key) (row int, ok bool) {
 	return int(r), ok
 }
 
+// Source returns the row of the episode that the item in a row was made from:
+// its Attr.Source, if that is there.
+func (v *View) Source(row int) (source int, ok bool) {
+	if v.Attr(row) == nil {
+		return 0, false
+	}
+	at := v.s.source(row)
+	return int(at), at != none
+}
+
 // Admit returns the rows for which f is true, asking in row order, which is
 // Seq order. It is the one place where access, filters and currency act.
 func (v *View) Admit(f func(*Attr) bool) *Bitmap {
@@ -279,6 +289,17 @@ func (v *View) SearchVector(vec []float32, admitted *Bitmap, k int) ([]Hit, erro
 		return nil, nil
 	}
 	return v.s.vectors.Search(vec, admitted, k)
+}
+
+// ScoreVector returns the cosines that SearchVector would give rows, in their
+// order, 0 for one without a vector: see VectorScorer. An engine that cannot score
+// gives zeros. Errors: those of SearchVector.
+func (v *View) ScoreVector(vec []float32, rows []int) ([]float64, error) {
+	scorer, can := v.s.vectors.(VectorScorer)
+	if !can {
+		return make([]float64, len(rows)), nil
+	}
+	return scorer.Score(vec, rows)
 }
 
 // narrow turns an admitted set into what engines take, nil for all rows, and

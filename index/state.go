@@ -25,6 +25,7 @@ type state struct {
 	model   string
 
 	attrs   []*Attr // by row; nil for a hole
+	sources []int32 // by row: that of Attr.Source when the row came, -1 for none
 	rows    map[Key]int32
 	live    *Bitmap
 	words   WordEngine
@@ -43,6 +44,7 @@ func newState(engines Engines, d *Delta) (*state, error) {
 		engines:  engines,
 		model:    d.Model,
 		attrs:    make([]*Attr, 0, len(d.Rows)),
+		sources:  make([]int32, 0, len(d.Rows)),
 		rows:     make(map[Key]int32, len(d.Rows)),
 		live:     NewBitmap(len(d.Rows)),
 		words:    engines.Words(len(d.Rows)),
@@ -154,9 +156,11 @@ func (s *state) set(r *Row, a *Attr) error {
 	} else {
 		row = int32(len(s.attrs))
 		s.attrs = append(s.attrs, a)
+		s.sources = append(s.sources, none)
 		s.rows[a.Key] = row
 		s.live.Set(int(row))
 	}
+	s.sources[row] = s.find(Key{Episode, a.Source()})
 	s.attrBytes += a.bytes()
 	if r.Text == "" {
 		s.words.Delete(int(row))
@@ -164,6 +168,30 @@ func (s *state) set(r *Row, a *Attr) error {
 		s.words.Set(int(row), r.Text)
 	}
 	return s.setVector(int(row), r.Vector)
+}
+
+// none stands for no row.
+const none = -1
+
+// find returns the row of a key, none if there is no such row.
+func (s *state) find(k Key) int32 {
+	if k.ID == "" {
+		return none
+	}
+	if row, ok := s.rows[k]; ok {
+		return row
+	}
+	return none
+}
+
+// source returns the row of the episode that an item was made from, none if it is
+// not there. The one noted down stands as long as it is live, for a number is
+// never given twice; an episode may also have come after its item.
+func (s *state) source(row int) int32 {
+	if at := s.sources[row]; at != none && s.attrs[at] != nil {
+		return at
+	}
+	return s.find(Key{Episode, s.attrs[row].Source()})
 }
 
 func (s *state) setVector(row int, vec []float32) error {
@@ -223,7 +251,7 @@ func (s *state) intern(a *Attr) {
 }
 
 func (s *state) bytes() int64 {
-	n := s.attrBytes + int64(8*cap(s.attrs)) + s.live.Bytes() + s.words.Bytes() + s.kept.bytes()
+	n := s.attrBytes + int64(8*cap(s.attrs)+4*cap(s.sources)) + s.live.Bytes() + s.words.Bytes() + s.kept.bytes()
 	if s.vectors != nil {
 		n += s.vectors.Bytes()
 	}

@@ -13,7 +13,7 @@ type Index struct {
 	scratch []float32 // of Set
 }
 
-var _ index.VectorEngine = (*Index)(nil)
+var _ index.VectorScorer = (*Index)(nil)
 
 // New returns an empty index for vectors of dim components. Rows is a hint of
 // how many will come.
@@ -51,4 +51,10 @@ func (x *Index) Delete(row int) { x.block.Remove(row) }
 // are the same bit by bit on every machine. Errors: those of Set.
 func (x *Index) Search(vec []float32, admitted *index.Bitmap, k int) ([]index.Hit, error) {
 	return x.block.Search(vec, admitted, k)
+}
+
+// Score returns the cosines of vec and the vectors of rows, in their order, 0 for
+// a row without one. Errors: those of Set.
+func (x *Index) Score(vec []float32, rows []int) ([]float64, error) {
+	return x.block.Scores(vec, rows)
 }

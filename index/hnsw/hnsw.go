@@ -55,7 +55,10 @@ type Index struct {
 	linker   *linker // nil while the graph would not pay
 }
 
-var _ index.Preparer = (*Index)(nil)
+var (
+	_ index.Preparer     = (*Index)(nil)
+	_ index.VectorScorer = (*Index)(nil)
+)
 
 // New returns an empty index for vectors of dim components. Rows is a hint of
 // how many will come. Nil options are the defaults.
@@ -162,6 +165,12 @@ func (x *Index) Search(vec []float32, admitted *index.Bitmap, k int) ([]index.Hi
 	hits, err := x.block.Search(vec, nil, k)
 	x.contribute()
 	return hits, err
+}
+
+// Score returns the cosines of vec and the vectors of rows, in their order, 0 for
+// a row without one. Errors: those of Set.
+func (x *Index) Score(vec []float32, rows []int) ([]float64, error) {
+	return x.block.Scores(vec, rows)
 }
 
 // contribute links so many vectors that it takes about as long as looking at

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/meminfra/memory-layer/index"
+	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 )
 
@@ -198,24 +199,33 @@ func (p *population) look(v *index.View, at, step int, places ...[]int) {
 	}
 }
 
-// scene is the context of one search: the candidates worth a closer look and the
-// branch scores of everything around them.
+// scene is the context of one search: the candidates worth a closer look, what is
+// around them, and the branch scores of all rows in sight.
 type scene struct {
 	*search
 	view   *index.View
 	pop    *population
 	ask    *ask
-	pool   map[int]int // row -> place in the list of candidates
-	nearby map[int]around
-	homes  map[int]int // row of an item -> row of its message
-	heirs  map[int]int // row of a message -> row of the item that it speaks for
-	rows   []int       // those of nearby, in the order in which they came
-	at     map[int]int // row -> place in words, cosine and entity
-	words  []float64   // scaled
+	places map[int]int32 // row -> place in sight
+	sight  []sighting
+	words  []float64 // by place, scaled
 	cosine []float64
 	entity []float64 // scaled; nil for a query without proper names
-	best   map[session]sessionBest
+	best   map[session]*sessionBest
 }
+
+// sighting is a row in sight. What it points at are places in sight, unseen for
+// none.
+type sighting struct {
+	row       int
+	candidate int  // place in the list of candidates, unseen for none
+	located   bool // home and near are known
+	home      int32
+	heir      int32 // of a message: the item that it speaks for
+	near      [places]int32
+}
+
+const unseen = -1
 
 type session struct{ conversation, id string }
 
@@ -225,92 +235,99 @@ type sessionBest struct{ words, cosine float64 }
 // inContext gives the best fused candidates, and the messages around them, what
 // their signals count. Candidates further down keep none: they are behind.
 func (s *search) inContext(v *index.View, p *population, k *ask, vector []float32, list []candidate, words, vectors []index.Hit) []candidate {
-	c := &scene{search: s, view: v, pop: p, ask: k, pool: map[int]int{}, homes: map[int]int{},
-		nearby: map[int]around{}, heirs: map[int]int{}, at: map[int]int{}, best: map[session]sessionBest{}}
+	const around = 8 // rows in sight for each candidate, roughly
+	c := &scene{search: s, view: v, pop: p, ask: k, best: map[session]*sessionBest{},
+		places: make(map[int]int32, around*contextDepth), sight: make([]sighting, 0, around*contextDepth)}
 	list = c.gather(list)
 	bound := c.score(vector)
 	c.inherit()
 	c.sessions(words, vectors, bound)
-	for _, i := range c.pool {
-		c.signals(&list[i])
+	for i := range c.sight {
+		if x := &c.sight[i]; x.candidate != unseen {
+			c.signals(&list[x.candidate], int32(i))
+		}
 	}
 	return list
 }
 
-// gather fills the pool: the best candidates, and their neighbours, which join
+// gather brings into sight the best candidates, and their neighbours, which join
 // the list if no branch found them.
 func (c *scene) gather(list []candidate) []candidate {
-	places := make(map[int]int, len(list))
+	listed := make(map[int]int, len(list))
 	for i := range list {
-		places[list[i].row] = i
+		listed[list[i].row] = i
 	}
-	seeds := min(len(list), contextDepth)
-	for i := range seeds {
-		row := list[i].row
-		c.pool[row] = i
-		c.locate(row)
-		for _, near := range c.nearby[row] {
-			if near < 0 {
+	for i := range min(len(list), contextDepth) {
+		at := c.see(list[i].row)
+		c.sight[at].candidate = i
+		c.locate(at)
+		for _, near := range c.sight[at].near {
+			if near == unseen {
 				continue
 			}
-			j, known := places[near]
+			row := c.sight[near].row
+			j, known := listed[row]
 			if !known {
-				a := c.view.Attr(near)
 				j = len(list)
-				places[near] = j
-				list = append(list, candidate{key: a.Key, attr: a, row: near})
+				listed[row] = j
+				list = append(list, newCandidate(c.view, row))
 			}
-			c.pool[near] = j
+			c.sight[near].candidate = j
 			c.locate(near)
 		}
 	}
 	return list
 }
 
+// see returns the place of a row, which it brings into sight.
+func (c *scene) see(row int) int32 {
+	at, ok := c.places[row]
+	if !ok {
+		at = int32(len(c.sight))
+		c.places[row] = at
+		c.sight = append(c.sight, sighting{row: row, candidate: unseen, home: unseen, heir: unseen,
+			near: [places]int32{unseen, unseen, unseen, unseen}})
+	}
+	return at
+}
+
 // locate finds what is around a row: an item stands where its message does.
-func (c *scene) locate(row int) {
-	if _, done := c.nearby[row]; done {
+func (c *scene) locate(at int32) {
+	if c.sight[at].located {
 		return
 	}
-	c.rows = append(c.rows, row)
+	c.sight[at].located = true
+	row := c.sight[at].row
 	home, ok := c.home(row)
 	if !ok {
-		c.nearby[row] = nowhere
 		return
 	}
 	if home != row {
-		c.homes[row] = home
+		place := c.see(home) // may move c.sight
+		c.sight[at].home = place
 	}
-	c.nearby[row] = c.pop.around(c.view, home)
+	for i, near := range c.pop.around(c.view, home) {
+		if near >= 0 {
+			place := c.see(near)
+			c.sight[at].near[i] = place
+		}
+	}
 }
 
 // home is the message that a row is or was made from, if it may be seen.
 func (c *scene) home(row int) (int, bool) {
-	a := c.view.Attr(row)
-	if a.Owner == index.Episode {
+	if c.view.Attr(row).Owner == index.Episode {
 		return row, true
 	}
-	source, ok := c.view.Find(index.Key{Owner: index.Episode, ID: a.Source()})
+	source, ok := c.view.Source(row)
 	return source, ok && c.pop.admitted.Has(source)
 }
 
 // score asks both branches for the scores of all rows in sight.
 func (c *scene) score(vector []float32) (bound float64) {
-	var rows []int
-	see := func(row int) {
-		if _, seen := c.at[row]; row >= 0 && !seen {
-			c.at[row] = len(rows)
-			rows = append(rows, row)
-		}
-	}
-	for _, row := range c.rows {
-		see(row)
-		if home, ok := c.homes[row]; ok {
-			see(home)
-		}
-		for _, near := range c.nearby[row] {
-			see(near)
-		}
+	rows := make([]int, len(c.sight))
+	for i := range c.sight {
+		rows[i] = c.sight[i].row
 	}
 	c.words, bound = c.view.ScoreWords(c.query.Text, c.pop.admitted, rows)
 	scale(c.words, bound)
@@ -319,15 +336,22 @@ func (c *scene) score(vector []float32) (bound float64) {
 		c.entity, most = c.view.ScoreWords(c.ask.entities, c.pop.admitted, rows)
 		scale(c.entity, most)
 	}
-	c.cosine = make([]float64, len(rows))
-	some := index.NewBitmap(0)
-	for _, row := range rows {
-		some.Set(row)
-	}
-	for _, h := range c.searchVector(c.view, vector, some, len(rows)) {
-		c.cosine[c.at[h.Row]] = h.Score
-	}
+	c.cosine = c.cosines(c.view, vector, rows)
 	return bound
+}
+
+// cosines are those of rows, as far as they are evidence: see searchVector, which
+// has said what is wrong with the vector, if anything is.
+func (s *search) cosines(v *index.View, vector []float32, rows []int) []float64 {
+	if vector != nil && llm.HasDirection(vector) {
+		if scores, err := v.ScoreVector(vector, rows); err == nil {
+			for i := range scores {
+				scores[i] = max(scores[i], 0)
+			}
+			return scores
+		}
+	}
+	return make([]float64, len(rows))
 }
 
 // scale divides scores by the most that any can be.
@@ -343,50 +367,51 @@ func scale(scores []float64, bound float64) {
 // sessions takes the best scores of each session from what the branches found.
 func (c *scene) sessions(words, vectors []index.Hit, bound float64) {
 	for _, h := range words {
-		if where, ok := c.sessionOf(h.Row); ok {
-			b := c.best[where]
+		if b := c.bestOf(h.Row); b != nil {
 			b.words = max(b.words, h.Score/bound)
-			c.best[where] = b
 		}
 	}
 	for _, h := range vectors {
-		if where, ok := c.sessionOf(h.Row); ok {
-			b := c.best[where]
+		if b := c.bestOf(h.Row); b != nil {
 			b.cosine = max(b.cosine, h.Score)
-			c.best[where] = b
 		}
 	}
 }
 
-// sessionOf names the session that a row stands in.
-func (c *scene) sessionOf(row int) (session, bool) {
+// bestOf is the best of the session that a row stands in, nil if it is not known.
+func (c *scene) bestOf(row int) *sessionBest {
 	home, ok := c.home(row)
 	if !ok {
-		return session{}, false
+		return nil
 	}
 	a := c.view.Attr(home)
-	return session{a.ConversationID, a.SessionID}, true
+	where := session{a.ConversationID, a.SessionID}
+	b := c.best[where]
+	if b == nil {
+		b = &sessionBest{}
+		c.best[where] = b
+	}
+	return b
 }
 
-// signals reads a candidate's signals.
-func (c *scene) signals(x *candidate) {
-	near, s := c.nearby[x.row], &x.why.Signals
-	s[Words], s[Cosine] = c.own(c.words, x.row), c.own(c.cosine, x.row)
-	s[WordsPrev2] = c.of(c.words, near[prev2])
-	s[WordsNext], s[WordsNext2] = c.of(c.words, near[next]), c.of(c.words, near[next2])
+// signals reads the signals of a candidate in sight.
+func (c *scene) signals(x *candidate, at int32) {
+	near, s := &c.sight[at].near, &x.why.Signals
+	s[Words], s[Cosine] = c.own(c.words, at), c.own(c.cosine, at)
+	s[WordsPrev2] = of(c.words, near[prev2])
+	s[WordsNext], s[WordsNext2] = of(c.words, near[next]), of(c.words, near[next2])
 	if c.entity != nil {
-		s[Entity] = c.own(c.entity, x.row)
+		s[Entity] = c.own(c.entity, at)
 	}
-	if where, ok := c.sessionOf(x.row); ok {
-		b := c.best[where]
+	if b := c.bestOf(x.row); b != nil {
 		s[WordsSession], s[CosineSession] = b.words, b.cosine
 	}
-	if near[prev] >= 0 && marks(c.view.Attr(near[prev]).Marks)&markAsks != 0 {
-		s[Answers], s[CosineAnswers] = c.of(c.words, near[prev]), c.of(c.cosine, near[prev])
+	if before := near[prev]; before != unseen && marks(c.view.Attr(c.sight[before].row).Marks)&markAsks != 0 {
+		s[Answers], s[CosineAnswers] = of(c.words, before), of(c.cosine, before)
 	}
 	c.text(x.attr, s)
-	if home, ok := c.spokesman(x.row); ok {
-		c.text(c.view.Attr(home), s)
+	if home, ok := c.spokesman(at); ok {
+		c.text(c.view.Attr(c.sight[home].row), s)
 	}
 	s[Date] = c.ask.date.signal(x.attr.At)
 	if !c.offRoute(x.attr) {
@@ -415,45 +440,49 @@ func (c *scene) text(a *index.Attr, s *Signals) {
 	raise(Tells, m&markAsks == 0)
 }
 
-// of is a row's score, 0 for no row.
-func (c *scene) of(scores []float64, row int) float64 {
-	if row < 0 {
+// of is the score at a place, 0 for none.
+func of(scores []float64, at int32) float64 {
+	if at == unseen {
 		return 0
 	}
-	return scores[c.at[row]]
+	return scores[at]
 }
 
 // inherit chooses, for each message, the one item for which it speaks: the one
 // that fits best by itself. The others stand by their own words, or a message with
 // many facts would fill the page.
 func (c *scene) inherit() {
-	for _, row := range c.rows {
-		home, ok := c.homes[row]
-		if !ok {
+	for i := range c.sight {
+		home := c.sight[i].home
+		if home == unseen {
 			continue
 		}
-		other, taken := c.heirs[home]
-		if !taken || c.fit(row) > c.fit(other) || c.fit(row) == c.fit(other) && row < other {
-			c.heirs[home] = row
+		heir := &c.sight[home].heir
+		if *heir == unseen || c.fitsBetter(int32(i), *heir) {
+			*heir = int32(i)
 		}
 	}
 }
 
-// fit is how well a row's own text fits.
-func (c *scene) fit(row int) float64 { return c.of(c.words, row) + c.of(c.cosine, row) }
+// fitsBetter reports whether the text of one row fits better than another's; of
+// equals, the one written first.
+func (c *scene) fitsBetter(at, other int32) bool {
+	x, y := c.words[at]+c.cosine[at], c.words[other]+c.cosine[other]
+	return x > y || x == y && c.sight[at].row < c.sight[other].row
+}
 
 // spokesman is the message that speaks for an item beside its own words; without
 // one the item would stand behind its message and say again what that said.
-func (c *scene) spokesman(row int) (home int, ok bool) {
-	home, ok = c.homes[row]
-	return home, ok && c.heirs[home] == row
+func (c *scene) spokesman(at int32) (home int32, ok bool) {
+	home = c.sight[at].home
+	return home, home != unseen && c.sight[home].heir == at
 }
 
 // own is a row's score, or its message's if that is better and speaks for it.
-func (c *scene) own(scores []float64, row int) float64 {
-	x := c.of(scores, row)
-	if home, ok := c.spokesman(row); ok {
-		x = max(x, c.of(scores, home))
+func (c *scene) own(scores []float64, at int32) float64 {
+	x := scores[at]
+	if home, ok := c.spokesman(at); ok {
+		x = max(x, scores[home])
 	}
 	return x
 }

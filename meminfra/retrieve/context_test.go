@@ -22,7 +22,7 @@ import (
 var now = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
 // rankAll ranks what the filters admit of a partition.
-func rankAll(t testing.TB, p *index.Partition, q Query) []candidate {
+func rankAll(t testing.TB, p *index.Partition, q Query) []*candidate {
 	t.Helper()
 	r := &Retriever{Embedder: hashed.New(), Registry: predicates.Default(), Now: func() time.Time { return now }}
 	s, err := r.begin(q)
@@ -30,7 +30,7 @@ func rankAll(t testing.TB, p *index.Partition, q Query) []candidate {
 		t.Fatal(err)
 	}
 	s.adm.rights = access.At(q.UserID, nil, now)
-	var list []candidate
+	var list []*candidate
 	err = p.View(func(v *index.View) error {
 		list = s.rank(v, s.embedder(t.Context()))
 		return nil

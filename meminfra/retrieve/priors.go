@@ -2,7 +2,6 @@ package retrieve
 
 import (
 	"math"
-	"slices"
 	"time"
 
 	"github.com/meminfra/memory-layer/meminfra/storage"
@@ -37,5 +36,10 @@ func utility(c storage.Counters) float64 { return (c.Successes + 1) / (c.Success
 // isRewarded reports whether feedback bears on any candidate. Only then it has a
 // part in the scores, so that without any they are what they were.
 func isRewarded(list []candidate) bool {
-	return slices.ContainsFunc(list, func(c candidate) bool { return c.attr.Utility != 0 })
+	for i := range list {
+		if list[i].attr.Utility != 0 {
+			return true
+		}
+	}
+	return false
 }

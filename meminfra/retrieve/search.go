@@ -48,7 +48,7 @@ func (r *Retriever) Search(ctx context.Context, q Query) (*Result, error) {
 		return nil, err
 	}
 	s.adm.rights = rd.Rights
-	var ranked []candidate
+	var ranked []*candidate
 	err = rd.view(ctx, s.partition.ID(), func(v *index.View) error {
 		ranked = s.rank(v, embed)
 		return nil
@@ -126,7 +126,7 @@ type candidate struct {
 
 // rank runs the branches over the admitted rows, fuses them, and lets the
 // context of the best re-order them.
-func (s *search) rank(v *index.View, embed func(*ask) []float32) []candidate {
+func (s *search) rank(v *index.View, embed func(*ask) []float32) []*candidate {
 	pop := s.adm.census(v)
 	s.fallBack(pop)
 	ask := readAsk(s.query.Text, pop.people, s.adm.now)
@@ -155,8 +155,10 @@ func (s *search) rank(v *index.View, embed func(*ask) []float32) []candidate {
 	if rewarded {
 		scale += utilityWeight
 	}
+	ranked := make([]*candidate, len(list))
 	for i := range list {
 		c := &list[i]
+		ranked[i] = c
 		if !s.query.SkipPriors {
 			c.why.Prior = prior(c.attr.At, pop.newest)
 		}
@@ -166,8 +168,8 @@ func (s *search) rank(v *index.View, embed func(*ask) []float32) []candidate {
 		c.why.Scale = scale
 		c.score = c.why.score()
 	}
-	slices.SortFunc(list, byScore)
-	return list
+	slices.SortFunc(ranked, byScore)
+	return ranked
 }
 
 // fuse merges the branches, leaning to the granularity that the query went to.
@@ -177,23 +179,32 @@ func (s *search) fuse(v *index.View, lists []fusion.List) []candidate {
 		strategy = fusion.Default
 	}
 	fused := fusion.Fuse(strategy, lists, nil)
-	list := make([]candidate, len(fused))
-	for i, f := range fused {
-		a := v.Attr(f.Key)
-		list[i] = candidate{key: a.Key, attr: a, row: f.Key, ranks: Ranks{
+	list := make([]candidate, 0, len(fused)+places*contextDepth) // neighbours will join
+	for _, f := range fused {
+		c := newCandidate(v, f.Key)
+		c.ranks = Ranks{
 			Structured: Rank(f.Ranks[fusion.Structured]),
 			Lexical:    Rank(f.Ranks[fusion.Lexical]),
 			Vector:     Rank(f.Ranks[fusion.Vector]),
-		}, why: Explanation{Fused: f.Score * s.weight(a)}}
+		}
+		c.why.Fused = f.Score * s.weight(c.attr)
+		list = append(list, c)
 	}
 	return list
 }
 
+func newCandidate(v *index.View, row int) candidate {
+	a := v.Attr(row)
+	return candidate{key: a.Key, attr: a, row: row}
+}
+
 // byScore is the order of hits. Ties: authority, importance, event time (newest
 // first), then the order of writing. Source: design section 6.
-func byScore(a, b candidate) int {
+func byScore(a, b *candidate) int {
+	if a.score != b.score {
+		return cmp.Compare(b.score, a.score)
+	}
 	return cmp.Or(
-		cmp.Compare(b.score, a.score),
 		cmp.Compare(b.attr.Authority, a.attr.Authority),
 		cmp.Compare(b.attr.Importance, a.attr.Importance),
 		b.attr.At.Compare(a.attr.At),
@@ -281,7 +292,7 @@ func rowsOf(hits []index.Hit) []int {
 // them and writes the trace. Where SQL says otherwise the choice is made anew,
 // with what it said, until it stands; a trace of an earlier choice stays behind
 // and is nobody's.
-func (s *search) resolveHits(ctx context.Context, rd *Reading, ranked []candidate, out *Result) error {
+func (s *search) resolveHits(ctx context.Context, rd *Reading, ranked []*candidate, out *Result) error {
 	known := map[index.Key]resolved{}
 	asked := map[index.Key]bool{}
 	chosen := s.choose(ranked, asked, known)
@@ -307,11 +318,10 @@ func (s *search) resolveHits(ctx context.Context, rd *Reading, ranked []candidat
 // choose takes the best candidates that no better one speaks for, up to the
 // limit: an episode folds into an item that it supports. Of those asked for it
 // goes by what SQL knows.
-func (s *search) choose(ranked []candidate, asked map[index.Key]bool, known map[index.Key]resolved) []*candidate {
+func (s *search) choose(ranked []*candidate, asked map[index.Key]bool, known map[index.Key]resolved) []*candidate {
 	chosen := make([]*candidate, 0, min(s.limit, len(ranked)))
 	var folded []string // episodes that a better hit quotes
-	for i := range ranked {
-		c := &ranked[i]
+	for _, c := range ranked {
 		if len(chosen) == s.limit {
 			break
 		}
@@ -321,7 +331,7 @@ func (s *search) choose(ranked []candidate, asked map[index.Key]bool, known map[
 		sources := c.attr.Sources
 		if asked[c.key] {
 			row, ok := known[c.key]
-			if !ok || !s.visible(&row.attr, *c) {
+			if !ok || !s.visible(&row.attr, c) {
 				continue
 			}
 			sources = row.attr.Sources
@@ -354,7 +364,7 @@ func hitsOf(chosen []*candidate, known map[index.Key]resolved) []Hit {
 
 // visible re-checks a row as SQL has it now. A row that only the structured
 // branch brought under a historical intent was admitted by its wider rule.
-func (s *search) visible(a *index.Attr, c candidate) bool {
+func (s *search) visible(a *index.Attr, c *candidate) bool {
 	if s.adm.admits(a) {
 		return true
 	}

@@ -78,7 +78,7 @@ func (s *search) sharedHits(ctx context.Context, rd *Reading, embed func(*ask) [
 func (s *search) searchShared(ctx context.Context, rd *Reading, p memory.Partition, embed func(*ask) []float32, limit int) ([]Hit, error) {
 	part := *s
 	part.partition, part.limit, part.degraded, part.query.SkipTrace = p, limit, nil, true
-	var ranked []candidate
+	var ranked []*candidate
 	err := rd.view(ctx, p.ID(), func(v *index.View) error {
 		ranked = part.rank(v, embed)
 		return nil

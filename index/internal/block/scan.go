@@ -47,6 +47,24 @@ func (b *Block) Search(vec []float32, admitted *index.Bitmap, k int) ([]index.Hi
 	return sc.top.Hits(), nil
 }
 
+// Scores returns the cosines of vec and the vectors of rows, in their order, 0 for
+// a row without one. Errors: those of Unit.
+func (b *Block) Scores(vec []float32, rows []int) ([]float64, error) {
+	sc := pool.Get().(*scratch)
+	defer pool.Put(sc)
+	var err error
+	if sc.unit, err = b.Unit(sc.unit, vec); err != nil {
+		return nil, err
+	}
+	scores := make([]float64, len(rows))
+	for i, row := range rows {
+		if slot := b.Slot(row); slot != None {
+			scores[i] = b.Score(sc.unit, slot)
+		}
+	}
+	return scores, nil
+}
+
 // choose lists the slots of admitted rows.
 func (b *Block) choose(sc *scratch, admitted *index.Bitmap) {
 	ids := resize(sc.ids, len(b.rows))

@@ -69,7 +69,7 @@ ORDER BY at, change, access_grant`
 
 // Opening implements storage.Reader.
 func (s *Store) Opening(ctx context.Context, p storage.OpeningParams) (o storage.Opening, err error) {
-	err = s.view(ctx, func(c *conn) error {
+	err = s.glance(ctx, func(c *conn) error {
 		if o.Grants, err = collect(ctx, c, ofUser, []any{p.Directory, p.UserID}, scanGrant); err != nil {
 			return err
 		}

@@ -177,10 +177,41 @@ func (s *Store) with(ctx context.Context, from chan *conn, fn func(*conn) error)
 
 // view runs fn on one snapshot.
 func (s *Store) view(ctx context.Context, fn func(*conn) error) error {
-	return s.with(ctx, s.readers, func(c *conn) error { return c.transaction(ctx, "BEGIN", fn) })
+	return s.with(ctx, s.readers, func(c *conn) error { return c.transaction(ctx, beginRead, fn) })
 }
 
-const beginWrite = "BEGIN IMMEDIATE"
+// glance is view for the few rows that every search reads. It takes the writer
+// connection if that is free: what a connection has in its cache is worth nothing
+// once another one has written, and every search writes a trace.
+func (s *Store) glance(ctx context.Context, fn func(*conn) error) error {
+	c := s.freeWriter()
+	if c == nil {
+		return s.view(ctx, fn)
+	}
+	defer s.release(c)
+	return classify(c.transaction(ctx, beginRead, fn))
+}
+
+// freeWriter returns the writer connection, to be given back by release, or nil
+// if it is in use or the store is closed.
+func (s *Store) freeWriter() *conn {
+	select {
+	case <-s.closing:
+		return nil
+	default:
+	}
+	select {
+	case c := <-s.writer:
+		return c
+	default:
+		return nil
+	}
+}
+
+const (
+	beginRead  = "BEGIN"
+	beginWrite = "BEGIN IMMEDIATE"
+)
 
 // write runs fn in one write transaction, which commits if fn returns nil.
 func (s *Store) write(ctx context.Context, fn func(*conn) error) error {

@@ -125,23 +125,54 @@ func traceItems(list []memory.TraceItem) string {
 
 // Resolve implements storage.Store.
 func (s *Store) Resolve(ctx context.Context, p storage.ResolveParams) (out storage.Resolved, err error) {
-	err = s.view(ctx, func(c *conn) error {
-		if len(p.Items) > 0 {
-			list, err := readRecords(ctx, c, byID, p.Partition, jsonList(p.Items))
-			if err != nil {
-				return err
-			}
-			out.Items = asked(p.Items, list, recordID)
-		}
-		if len(p.Episodes) > 0 {
-			out.Episodes, err = readEpisodes(ctx, c, p.Partition, p.Episodes)
-		}
-		return err
-	})
-	if err == nil && p.Trace != nil {
-		out.TraceErr = s.PutTrace(ctx, *p.Trace)
+	if p.Trace == nil {
+		return out, s.glance(ctx, func(c *conn) error { return readResolved(ctx, c, p, &out) })
 	}
-	return out, err
+	if c := s.freeWriter(); c != nil {
+		defer s.release(c)
+		return s.resolveAndTrace(ctx, c, p)
+	}
+	if err := s.view(ctx, func(c *conn) error { return readResolved(ctx, c, p, &out) }); err != nil {
+		return storage.Resolved{}, err
+	}
+	out.TraceErr = s.PutTrace(ctx, *p.Trace)
+	return out, nil
+}
+
+// resolveAndTrace reads and writes in one transaction, which does not wait before
+// it reads. If another process writes meanwhile, the trace needs one of its own.
+func (s *Store) resolveAndTrace(ctx context.Context, c *conn, p storage.ResolveParams) (out storage.Resolved, err error) {
+	read := false
+	err = c.transaction(ctx, beginRead, func(c *conn) error {
+		if err := readResolved(ctx, c, p, &out); err != nil {
+			return err
+		}
+		read = true
+		return s.insertTrace(ctx, c, p.Trace)
+	})
+	if err != nil && (!read || ctx.Err() != nil) {
+		return storage.Resolved{}, classify(err)
+	}
+	if err != nil {
+		out.TraceErr = classify(c.transaction(ctx, beginWrite, func(c *conn) error { return s.insertTrace(ctx, c, p.Trace) }))
+	}
+	return out, nil
+}
+
+func readResolved(ctx context.Context, c *conn, p storage.ResolveParams, out *storage.Resolved) error {
+	if len(p.Items) > 0 {
+		list, err := readRecords(ctx, c, byID, p.Partition, jsonList(p.Items))
+		if err != nil {
+			return err
+		}
+		out.Items = asked(p.Items, list, recordID)
+	}
+	if len(p.Episodes) == 0 {
+		return nil
+	}
+	var err error
+	out.Episodes, err = readEpisodes(ctx, c, p.Partition, p.Episodes)
+	return err
 }
 
 func prune(ctx context.Context, c *conn, partition string, before int64) error {
