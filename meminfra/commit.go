@@ -117,8 +117,9 @@ type batch struct {
 	newID     func() string
 	numbered  int // evidence of stored items is numbered after it
 	// reading is whose commit it is, and what he may read; nil for an erasure,
-	// which goes by the whole partition.
+	// which goes by the whole partition, one teller's lines at a time.
 	reading *retrieve.Reading
+	teller  string
 
 	episodes   []memory.Episode // of a decision of their own: the owner's edits
 	decisions  []memory.Decision

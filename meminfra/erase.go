@@ -24,6 +24,8 @@ type erasing struct {
 	keys     map[string]bool // fact keys whose lines were read
 	retold   []string        // items that go, and are said elsewhere as well
 	bearing  storage.Bearing
+	teller   string // in shared memory: whose items and messages may be marked; "" for all
+	gone     string // in shared memory: who is forgotten
 }
 
 // erase runs one erasure; selected marks what it begins with. Nothing selected
@@ -70,7 +72,7 @@ func (e *erasing) addLines(ids []string) error {
 	}
 	for _, id := range ids {
 		r := e.records[id]
-		if r == nil {
+		if r == nil || e.teller != "" && r.Scope.UserID != e.teller {
 			continue
 		}
 		line, err := e.line(r)
@@ -140,6 +142,9 @@ func (e *erasing) line(r *storage.ItemRecord) (line []*storage.ItemRecord, err e
 	}
 	for _, id := range slices.Sorted(maps.Keys(e.records)) {
 		v := e.records[id]
+		if v.Scope.UserID != r.Scope.UserID {
+			continue // beside it, in shared memory
+		}
 		if v.ID == r.ID || r.FactKey != "" && v.FactKey == r.FactKey || r.FactKey == "" && v.FactKey == "" && v.Root == r.Root {
 			line = append(line, v)
 		}
@@ -242,7 +247,7 @@ func (e *erasing) wordsGo(r *storage.ItemRecord) bool {
 	shared := false
 	for id := range e.items {
 		g := e.records[id]
-		shared = shared || g != nil && (g.Root == r.Root || g.FactKey != "" && g.FactKey == r.FactKey) && textKey(g.Item) == text
+		shared = shared || g != nil && g.Scope.UserID == r.Scope.UserID && (g.Root == r.Root || g.FactKey != "" && g.FactKey == r.FactKey) && textKey(g.Item) == text
 	}
 	return shared && !slices.ContainsFunc(e.left(r), func(w storage.EvidenceRecord) bool {
 		return strings.Contains(memory.NormalText(w.Quote), text)
@@ -288,7 +293,7 @@ func (e *erasing) metadataGoes(r *storage.ItemRecord) (bool, error) {
 func (e *erasing) findRetold() {
 	for _, id := range slices.Sorted(maps.Keys(e.items)) {
 		r := e.records[id]
-		if r == nil || len(r.DerivedFrom) > 0 || r.Present().Reason == reasonEdited || e.expired[id] && !e.lostFounder(r) {
+		if r == nil || len(r.DerivedFrom) > 0 || r.Present().Reason == reasonEdited || e.gone != "" && r.Scope.UserID == e.gone || e.expired[id] && !e.lostFounder(r) {
 			continue
 		}
 		switch r.Present().Status {
@@ -333,7 +338,12 @@ func (e *erasing) commit(c *Certificate) error {
 
 // receipts are the idempotency keys whose result names something that goes.
 func (e *erasing) receipts() (keys []string) {
-	for _, r := range e.bearing.Receipts {
+	for i := range e.bearing.Receipts {
+		r := &e.bearing.Receipts[i]
+		if e.isKeyOfGone(r) {
+			keys = append(keys, r.Key)
+			continue
+		}
 		for _, gone := range []map[string]bool{e.items, e.episodes} {
 			for id := range gone {
 				if strings.Contains(r.Result, id) {

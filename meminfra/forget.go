@@ -28,9 +28,15 @@ var (
 // is wanted: Everything, ConversationID, ID or Filters.
 type ForgetRequest struct {
 	UserID string // required
-	// Everything forgets the user: all that is remembered of and for him, his
-	// traces, keys and grants. His ledger stays, which holds no content.
-	Everything     bool
+	// Everything forgets the user: all that is remembered of and for him, what he
+	// told teams and everybody, his traces, keys and grants. His ledger stays,
+	// which holds no content.
+	Everything bool
+	// TeamID and Public select among what he told a team, or everybody, instead of
+	// his own; Everything is then all of that and no more. He need not be a member
+	// any more. What others told there stays, unless it rests on his words.
+	TeamID         string
+	Public         bool
 	ConversationID string // what was said in it
 	// ID is an item, which goes with all versions of its line and the messages
 	// they quote, or a message.
@@ -97,10 +103,27 @@ type Certificate struct {
 	Tombstones int    `json:"tombstones"`
 	LedgerSeq  int64  `json:"ledger_seq"`
 	LedgerHash string `json:"ledger_hash"`
-	Residue    string `json:"residue"` // none or pending
+	// Shared are the team and public partitions that lost what he told there; the
+	// counts and ids above include them.
+	Shared  []SharedErasure `json:"shared"`
+	Residue string          `json:"residue"` // none or pending
 	// Outside says what the guarantee does not cover.
 	Outside []string `json:"outside"`
 }
+
+// SharedErasure is what one shared partition lost, and the last entry of its
+// ledger that says so.
+type SharedErasure struct {
+	Partition  string `json:"partition"`
+	Scope      string `json:"scope"` // team or public
+	TeamID     string `json:"team_id"`
+	Tombstones int    `json:"tombstones"`
+	LedgerSeq  int64  `json:"ledger_seq"`
+	LedgerHash string `json:"ledger_hash"`
+}
+
+// outsideGivers is the limit of forgetting a user who granted something.
+const outsideGivers = "grants that the user gave to others keep his id as that of who gave them"
 
 // outsideEchoes is the limit of every erasure. Source: design section 8.
 const outsideEchoes = "the same thing said again in another message that was not selected is kept with that message"
@@ -130,11 +153,11 @@ type ForgetResult struct {
 // was derived from it. What is left of a touched line is settled anew from what
 // is still said, and nothing that had been replaced comes back by it. A
 // tombstone without content stays in the ledger. It may be repeated: a call
-// that was stopped half-way is finished by the next. Its second half rewrites
+// that was stopped half-way is finished by the next. Each partition is erased as one. Its second half rewrites
 // the database's files, which takes as long as copying them; the certificate
 // says pending if something was in the way. Errors: ErrNoSelector,
-// ErrSelectors, ErrNoUser, ErrNotFound for an unknown ID, ErrFilter, ErrClosed
-// and those of the store. Source: design section 8.
+// ErrSelectors, ErrNoUser, ErrNotFound for an unknown ID and, in shared memory,
+// for one that another told, ErrTwoScopes, ErrFilter, ErrClosed and those of the store. Source: design section 8.
 func (m *MemoryLayer) Forget(ctx context.Context, req ForgetRequest) (*ForgetResult, error) {
 	res, err := m.forget(ctx, req)
 	if err != nil {
@@ -154,9 +177,14 @@ func (m *MemoryLayer) forget(ctx context.Context, req ForgetRequest) (*ForgetRes
 	}
 	c := newCertificate(id, selector, m.now(), req.DryRun)
 	p := m.userPartition(req.UserID)
-	if selector == byUser {
+	switch shared := req.TeamID != "" || req.Public; {
+	case shared && req.TeamID != "" && req.Public:
+		err = ErrTwoScopes
+	case shared:
+		err = m.forgetShared(ctx, m.scopePartition(req.UserID, req.TeamID, req.Public), req, c)
+	case selector == byUser:
 		err = m.forgetUser(ctx, p, c)
-	} else {
+	default:
 		err = m.forgetSome(ctx, p, req, c)
 	}
 	if err != nil {
@@ -170,16 +198,19 @@ func (m *MemoryLayer) forget(ctx context.Context, req ForgetRequest) (*ForgetRes
 
 func newCertificate(partition, selector string, at time.Time, dry bool) *Certificate {
 	return &Certificate{Partition: partition, Selector: selector, At: memory.Time(at), DryRun: dry, Rows: map[string]int{},
-		Items: []string{}, Episodes: []string{}, Retold: []string{}, Residue: ResidueNone}
+		Items: []string{}, Episodes: []string{}, Retold: []string{}, Shared: []SharedErasure{}, Residue: ResidueNone}
 }
 
 // sign completes a certificate. A dry run wrote no entry to point at.
 func (m *MemoryLayer) sign(c *Certificate) (*ForgetResult, error) {
-	c.Outside = []string{outsideEchoes, m.store.Residue()}
+	c.Outside = append(c.Outside, outsideEchoes, m.store.Residue())
 	if c.DryRun {
 		c.LedgerSeq, c.LedgerHash = 0, ""
 	} else {
 		m.retriever.Index.Drop(c.Partition)
+		for _, s := range c.Shared {
+			m.retriever.Index.Drop(s.Partition)
+		}
 	}
 	text, err := c.Canonical()
 	if err != nil {
@@ -201,8 +232,14 @@ func (m *MemoryLayer) scrub(ctx context.Context) string {
 	return ResidueNone
 }
 
-// forgetSome erases by conversation, item or filter.
+// forgetSome erases by conversation, item or filter in the user's own partition.
 func (m *MemoryLayer) forgetSome(ctx context.Context, p memory.Partition, req ForgetRequest, c *Certificate) error {
+	return m.forgetSelected(ctx, p, req, c, "")
+}
+
+// forgetSelected erases by conversation, item or filter, of a shared partition
+// what one user told.
+func (m *MemoryLayer) forgetSelected(ctx context.Context, p memory.Partition, req ForgetRequest, c *Certificate, teller string) error {
 	var items, episodes []string
 	switch c.Selector {
 	case byConversation:
@@ -236,26 +273,31 @@ func (m *MemoryLayer) forgetSome(ctx context.Context, p memory.Partition, req Fo
 		return nil
 	}
 	return m.erase(ctx, p, c, func(e *erasing) error {
+		e.teller = teller
 		if c.Selector == byConversation {
 			said, err := e.tx.Recent(ctx, req.ConversationID, 0, memory.MaxMessages*memory.MaxMessages)
-			e.addEpisodes(episodeIDs(said))
+			e.addSaid(said)
 			return err
 		}
 		if err := e.addLines(items); err != nil {
 			return err
 		}
 		found, err := e.tx.Episodes(ctx, episodes)
-		e.addEpisodes(episodeIDs(found))
-		if err == nil && c.Selector == byItem && len(e.items)+len(found) == 0 {
+		e.addSaid(found)
+		if err == nil && c.Selector == byItem && len(e.items)+len(e.episodes) == 0 {
 			return ErrNotFound
 		}
 		return err
 	})
 }
 
-// forgetUser erases a user's partition, and then the grants that name him. In
-// this order, because a user without any grant ever is open to all agents.
+// forgetUser erases what a user told others, his own partition, and then the
+// grants that name him. In this order, because a user without any grant ever is
+// open to all agents.
 func (m *MemoryLayer) forgetUser(ctx context.Context, p memory.Partition, c *Certificate) error {
+	if err := m.forgetTold(ctx, p.Name, c); err != nil {
+		return err
+	}
 	heads, err := m.store.Heads(ctx, c.Partition)
 	if err != nil {
 		return err
@@ -307,8 +349,17 @@ func quiet(err error) error {
 
 // forgetGrants erases the grants that name a user, in the tenant's directory.
 func (m *MemoryLayer) forgetGrants(ctx context.Context, userID string, c *Certificate) error {
-	directory := memory.Partition{Tenant: m.tenant, Kind: memory.PartitionTenantDirectory}
+	directory := m.directory()
 	var ids []string
+	all, err := m.store.Grants(ctx, directory.ID(), storage.GrantParams{})
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(all, func(g memory.Grant) bool {
+		return g.By == userID && (g.Kind != memory.GrantUserAgent || g.Left != userID) && (g.Kind != memory.GrantTeamMember || g.Right != userID)
+	}) {
+		c.Outside = append(c.Outside, outsideGivers)
+	}
 	for _, q := range []storage.GrantParams{
 		{Kind: memory.GrantUserAgent, Left: userID}, {Kind: memory.GrantTeamMember, Right: userID},
 	} {
@@ -323,7 +374,7 @@ func (m *MemoryLayer) forgetGrants(ctx context.Context, userID string, c *Certif
 	if len(ids) == 0 {
 		return nil
 	}
-	err := m.store.Update(ctx, directory, func(tx storage.Tx) error {
+	err = m.store.Update(ctx, directory, func(tx storage.Tx) error {
 		erased, err := tx.Erase(ctx, storage.Erasure{ID: m.newID(), At: c.At, Grants: ids})
 		if err != nil {
 			return err

@@ -22,8 +22,10 @@ func (e *erasing) resettle() error {
 		return err
 	}
 	for _, key := range slices.Sorted(maps.Keys(e.keys)) {
-		if err := e.resettleLine(key, decision.ID, said); err != nil {
-			return err
+		for _, e.w.teller = range e.tellers(key) {
+			if err := e.resettleLine(key, decision.ID, said); err != nil {
+				return err
+			}
 		}
 	}
 	for _, id := range e.retold {
@@ -50,18 +52,18 @@ func (e *erasing) founders() (map[string]*memory.Episode, error) {
 	return said, err
 }
 
-// resettleLine settles the line of one fact key: the versions that are left,
-// and the statements that are left of those which went.
+// resettleLine settles one teller's line of one fact key: the versions that are
+// left, and the statements that are left of those which went.
 func (e *erasing) resettleLine(key, decision string, said map[string]*memory.Episode) error {
 	stored, err := e.tx.ItemsByFactKey(e.ctx, []string{key})
 	if err != nil {
 		return err
 	}
-	l := newLine(e.w, e.tx, stored, decision)
+	l := newLine(e.w, e.tx, e.w.withBatch(key, stored), decision)
 	var before []reconcile.Version
 	for _, id := range slices.Sorted(maps.Keys(e.records)) {
 		r := e.records[id]
-		if r.FactKey != key || r.Present().Reason == reasonEdited {
+		if r.FactKey != key || r.Scope.UserID != e.w.teller || r.Present().Reason == reasonEdited {
 			continue
 		}
 		before = append(before, version(r))

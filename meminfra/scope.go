@@ -67,7 +67,11 @@ func (w *batch) hidden(i *memory.Item) bool { return w.reading != nil && !w.read
 // foreign reports an item that he has no say over: another member's, or one
 // hidden from him. What he says stands beside it.
 func (w *batch) foreign(i *memory.Item) bool {
-	return w.hidden(i) || w.reading != nil && i.Scope.UserID != w.reading.Rights.User()
+	teller := w.teller
+	if w.reading != nil {
+		teller = w.reading.Rights.User()
+	}
+	return w.hidden(i) || teller != "" && i.Scope.UserID != teller
 }
 
 // origins are the agents and resources that a claim came through: those of the

@@ -52,6 +52,11 @@ func (m *MemoryLayer) sweep(ctx context.Context, req SweepRequest) (*SweepResult
 		if err := m.expire(ctx, p, c); err != nil {
 			return nil, err
 		}
+		if len(c.Rows) > 0 && isShared(p) {
+			if err := m.forgetShown(ctx, c, c); err != nil {
+				return nil, err
+			}
+		}
 		if len(c.Rows) > 0 {
 			certificates = append(certificates, c)
 		}

@@ -26,7 +26,8 @@ func (a *app) forgetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "forget --user U [--conversation C | --id ID | filters] [--dry-run] [--yes]",
 		Short: "Erase memory for good, and say what went",
-		Long: `Erases for good, with a certificate: everything of a user, or of it one
+		Long: `Erases for good, with a certificate: everything of a user, what was told to teams
+and everybody included, or of it what was told to one team or everybody, one
 conversation, one memory (all its versions and the messages they quote) or what
 filters select. What is left is settled anew, and nothing that had been replaced
 comes back by it. It asks before it erases; where there is no terminal to ask,
@@ -42,6 +43,8 @@ the way the certificate says pending, and doctor --fix finishes it.`,
 	flags.StringVar(&f.request.UserID, "user", "", "whose memory (required); alone, all of it")
 	flags.StringVar(&f.request.ConversationID, "conversation", "", "what was said in this conversation")
 	flags.StringVar(&f.request.ID, "id", "", "a memory or a message")
+	flags.StringVar(&f.request.TeamID, "team", "", "what the user told this team, instead of his own")
+	flags.BoolVar(&f.request.Public, "public", false, "what the user told everybody, instead of his own")
 	flags.BoolVar(&f.request.DryRun, "dry-run", false, "show what would go and erase nothing")
 	flags.BoolVar(&f.yes, "yes", false, "do not ask")
 	flags.BoolVar(&f.json, "json", false, "print the certificate as JSON")
@@ -59,6 +62,9 @@ func (f *forgetFlags) prepare(cmd *cobra.Command) (err error) {
 		return err
 	}
 	f.request.Everything = true
+	if cmd.Flags().Changed("team") && memory.IsBlank(f.request.TeamID) {
+		return usage("--team names no team", "a team, or leave --team out")
+	}
 	for _, name := range []string{"conversation", "id", "filter", "filter-json", "kind", "history", "valid-at", "known-at"} {
 		if cmd.Flags().Changed(name) {
 			f.request.Everything = false
@@ -149,6 +155,9 @@ func (a *app) printForgotten(res *meminfra.ForgetResult) {
 		[2]string{"residue", residue},
 		[2]string{"SHA-256", res.SHA256},
 	)
+	for _, s := range res.Shared {
+		fmt.Fprintf(a.stdout, "%-13s%s\n", "shared", joinNonEmpty([]string{scopeText(s.Scope, s.TeamID), "partition " + s.Partition, count(s.Tombstones, "tombstone")}, ", "))
+	}
 	for _, line := range res.Outside {
 		fmt.Fprintf(a.stdout, "%-13s%s\n", "not covered", line)
 	}

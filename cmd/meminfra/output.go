@@ -131,6 +131,14 @@ func attributed(r meminfra.Record) string {
 	return r.Text
 }
 
+// scopeText names a shared scope: "team red" or "public".
+func scopeText(scope, team string) string {
+	if team != "" {
+		return "team " + oneLine(team)
+	}
+	return scope
+}
+
 // span says in words how long something holds.
 func span(from, to *time.Time) string {
 	switch {

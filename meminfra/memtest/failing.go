@@ -15,8 +15,8 @@ var ErrBroken = errors.New("broken on purpose")
 
 // FailingStore is a store whose n-th write fails before it reaches the store
 // beneath. Writes are the writing methods of storage.Tx, each end of an Update
-// whose function succeeded (the commit), each trace, AddUsage, Scrub and
-// Prune, counted over all calls.
+// whose function succeeded (the commit), each trace, AddUsage, Scrub,
+// Prune and PruneShown, counted over all calls.
 // A test that loops over n until Failed is false has broken every write once:
 //
 //	for n := 1; ; n++ {
@@ -106,6 +106,14 @@ func (s *FailingStore) Prune(ctx context.Context, before time.Time) (int, error)
 		return 0, err
 	}
 	return s.Store.Prune(ctx, before)
+}
+
+// PruneShown implements storage.Cleaner.
+func (s *FailingStore) PruneShown(ctx context.Context, owners []string) (int, error) {
+	if err := s.write(); err != nil {
+		return 0, err
+	}
+	return s.Store.PruneShown(ctx, owners)
 }
 
 // Resolve implements storage.Store; its trace is a write.

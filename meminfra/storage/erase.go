@@ -18,6 +18,9 @@ type Eraser interface {
 	Entries(ctx context.Context, after int64, fn func(memory.Entry) error) error
 	// Bearing returns what names one of those items or episodes.
 	Bearing(ctx context.Context, items, episodes []string) (Bearing, error)
+	// Contributed returns the ids of the partition's items and episodes that a user
+	// told, each in order.
+	Contributed(ctx context.Context, userID string) (items, episodes []string, err error)
 	// Erase deletes rows, sets the partition's Erased to this commit's change
 	// number, and notes the erasure as pending until Scrub has been done.
 	Erase(ctx context.Context, e Erasure) (Erased, error)
@@ -78,6 +81,9 @@ type Cleaner interface {
 	// Prune drops traces written before a moment, and those that name a row
 	// which is gone, in all partitions, and returns how many.
 	Prune(ctx context.Context, before time.Time) (int, error)
+	// PruneShown drops the traces, in all partitions, that showed one of those
+	// items or episodes of a shared partition, and returns how many.
+	PruneShown(ctx context.Context, owners []string) (int, error)
 	// Audit counts what is wrong in the whole database, findings of nothing left
 	// out. It reads every table.
 	Audit(ctx context.Context, p AuditParams) ([]Finding, error)

@@ -68,6 +68,18 @@ AND (owner_kind = 'item' AND owner = ANY($2::text[]) OR owner_kind = 'episode' A
 	return b, err
 }
 
+// Contributed implements storage.Eraser.
+func (t *tx) Contributed(ctx context.Context, userID string) (items, episodes []string, err error) {
+	items, err = read(ctx, t, "contributed", `SELECT item FROM item WHERE partition = $1 AND user_id = $2 ORDER BY item`,
+		pgx.RowTo[string], t.head.Partition, userID)
+	if err != nil {
+		return nil, nil, err
+	}
+	episodes, err = read(ctx, t, "contributed", `SELECT episode FROM episode WHERE partition = $1 AND user_id = $2 ORDER BY episode`,
+		pgx.RowTo[string], t.head.Partition, userID)
+	return items, episodes, err
+}
+
 // Erase implements storage.Eraser. The note keeps the number of its
 // transaction, by which Scrub can tell who may still see the rows.
 func (t *tx) Erase(ctx context.Context, e storage.Erasure) (storage.Erased, error) {
@@ -196,6 +208,24 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
 		return 0, storage.ErrClosed
 	}
 	done, err := s.pool.Exec(ctx, pruneAll, memory.Micros(before))
+	return int(done.RowsAffected()), s.failure(ctx, "prune", err)
+}
+
+// pruneShown drops the traces that showed certain shared rows.
+const pruneShown = `
+WITH stale AS (
+	SELECT DISTINCT partition, trace FROM trace_item WHERE shared AND owner = ANY($1::text[])
+), items AS (
+	DELETE FROM trace_item USING stale WHERE trace_item.partition = stale.partition AND trace_item.trace = stale.trace
+)
+DELETE FROM trace USING stale WHERE trace.partition = stale.partition AND trace.trace = stale.trace`
+
+// PruneShown implements storage.Cleaner.
+func (s *Store) PruneShown(ctx context.Context, owners []string) (int, error) {
+	if s.closed.Load() {
+		return 0, storage.ErrClosed
+	}
+	done, err := s.pool.Exec(ctx, pruneShown, owners)
 	return int(done.RowsAffected()), s.failure(ctx, "prune", err)
 }
 

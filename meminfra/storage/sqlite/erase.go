@@ -57,6 +57,18 @@ AND (owner_kind = 'item' AND owner IN `+ids+` OR owner_kind = 'episode' AND owne
 	return b, err
 }
 
+// Contributed implements storage.Eraser.
+func (t *tx) Contributed(ctx context.Context, userID string) (items, episodes []string, err error) {
+	args := []any{t.head.Partition, userID}
+	word := func(row scanner, s *string) error { return row.Scan(s) }
+	items, err = collect(ctx, t.c, `SELECT item FROM item WHERE partition = ?1 AND user_id = ?2 ORDER BY item`, args, word)
+	if err != nil {
+		return nil, nil, err
+	}
+	episodes, err = collect(ctx, t.c, `SELECT episode FROM episode WHERE partition = ?1 AND user_id = ?2 ORDER BY episode`, args, word)
+	return items, episodes, err
+}
+
 // Erase implements storage.Eraser. The connection overwrites what it deletes
 // (secure_delete); what is left in other places is for Scrub.
 func (t *tx) Erase(ctx context.Context, e storage.Erasure) (storage.Erased, error) {
@@ -177,10 +189,20 @@ AND NOT EXISTS (
 	SELECT 1 FROM episode e WHERE e.partition = t.partition AND e.episode = t.owner AND t.owner_kind = 'episode')`
 
 // Prune implements storage.Cleaner.
-func (s *Store) Prune(ctx context.Context, before time.Time) (n int, err error) {
+func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
+	return s.dropTraces(ctx, stale, memory.Micros(before))
+}
+
+// PruneShown implements storage.Cleaner.
+func (s *Store) PruneShown(ctx context.Context, owners []string) (int, error) {
+	return s.dropTraces(ctx, `SELECT DISTINCT partition, trace FROM trace_item WHERE shared AND owner IN (SELECT value FROM json_each(?1))`, jsonList(owners))
+}
+
+// dropTraces drops the traces that a query selects.
+func (s *Store) dropTraces(ctx context.Context, selected string, arg any) (n int, err error) {
 	err = s.write(ctx, func(c *conn) error {
 		type key struct{ partition, trace string }
-		list, err := collect(ctx, c, stale, []any{memory.Micros(before)}, func(row scanner, k *key) error {
+		list, err := collect(ctx, c, selected, []any{arg}, func(row scanner, k *key) error {
 			return row.Scan(&k.partition, &k.trace)
 		})
 		n = len(list)

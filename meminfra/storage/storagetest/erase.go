@@ -18,6 +18,8 @@ var eraseTests = []test{
 	{name: "scrubbing settles what is pending", run: scrub},
 	{name: "what has expired", run: due},
 	{name: "old traces, and those of rows that are gone", run: pruneTraces},
+	{name: "traces that showed shared rows", run: pruneShown},
+	{name: "what a user told", run: contributed},
 }
 
 // furnish commits two items with everything that can hang on them: i1 quotes
@@ -210,4 +212,50 @@ func pruneTraces(t *testing.T, s storage.Store) {
 		_, err := s.Trace(t.Context(), ada.ID(), id)
 		wantErr(t, id, err, want)
 	}
+}
+
+func pruneShown(t *testing.T, s storage.Store) {
+	furnish(t, s, ada)
+	put := func(p memory.Partition, id, owner string, shared bool) {
+		check(t, s.PutTrace(t.Context(), memory.Trace{Partition: p.ID(), ID: id, Kind: "search", Query: "q", At: at(50),
+			Items: []memory.TraceItem{{Rank: 1, OwnerKind: memory.OwnerItem, OwnerID: owner, Shared: shared, Authority: memory.Attested},
+				{Rank: 2, OwnerKind: memory.OwnerItem, OwnerID: "i2", Authority: memory.Attested}}}))
+	}
+	put(ada, "own", "i1", false)
+	put(ada, "showed", "i1", true)
+	put(bob, "showed too", "i1", true)
+	put(bob, "another", "i9", true)
+	n, err := s.PruneShown(t.Context(), []string{"i1", "i2"})
+	check(t, err)
+	same(t, "dropped", n, 2)
+	for _, w := range []struct {
+		p    memory.Partition
+		id   string
+		want error
+	}{{ada, "own", nil}, {ada, "t1", nil}, {ada, "showed", storage.ErrNotFound}, {bob, "showed too", storage.ErrNotFound}, {bob, "another", nil}} {
+		_, err := s.Trace(t.Context(), w.p.ID(), w.id)
+		wantErr(t, w.id, err, w.want)
+	}
+	n, err = s.PruneShown(t.Context(), nil)
+	check(t, err)
+	same(t, "dropped for nothing", n, 0)
+}
+
+func contributed(t *testing.T, s storage.Store) {
+	putEpisodes(t, s, ada, 2)
+	putItem(t, s, ada, "i1", func(m *memory.Item, _ *memory.State) { m.Scope.UserID = "cy" })
+	putItem(t, s, ada, "i2", func(m *memory.Item, _ *memory.State) { m.Scope.UserID = "Cy" })
+	putItem(t, s, bob, "i3", func(m *memory.Item, _ *memory.State) { m.Scope.UserID = "cy" })
+	commit(t, s, ada, func(tx storage.Tx) error {
+		told, err := tx.Episodes(t.Context(), []string{"e1"})
+		check(t, err)
+		_, episodes, err := tx.Contributed(t.Context(), told[0].UserID)
+		check(t, err)
+		same(t, "messages", episodes, []string{"e1", "e2"})
+		items, episodes, err := tx.Contributed(t.Context(), "cy")
+		check(t, err)
+		same(t, "items", items, []string{"i1"})
+		same(t, "no messages", len(episodes), 0)
+		return nil
+	})
 }
