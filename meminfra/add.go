@@ -74,6 +74,7 @@ type addition struct {
 	chain     *ledger.Chain     // of the commit under way
 	// unembedded are new items whose text the extractor did not propose.
 	unembedded []memory.Item
+	takeOver   bool                       // what another call has begun counts as waiting
 	upgrade    bool                       // what another extractor has done counts as waiting
 	tried      map[string]int             // by episode left over: how often it could not be read
 	skip       []string                   // episodes that this Reprocess could not read

@@ -35,7 +35,7 @@ func TestKilledProcess(t *testing.T) {
 
 // A process killed between the storage of the messages and their extraction loses
 // nothing and doubles nothing: the same call, a later one on the conversation once
-// the lease is over, or Reprocess completes it.
+// the lease is over, or Reprocess completes it, with TakeOver at once.
 func TestKillBeforeExtraction(t *testing.T) {
 	for name, resume := range map[string]func(t *testing.T, store storage.Store){
 		"the same call": func(t *testing.T, store storage.Store) {
@@ -46,6 +46,17 @@ func TestKillBeforeExtraction(t *testing.T) {
 		},
 		"reprocess": func(t *testing.T, store storage.Store) {
 			if _, err := newLayer(t, store, randomIDs, anHourLater).Curate().Reprocess(t.Context(), meminfra.ReprocessRequest{UserID: "ada"}); err != nil {
+				t.Error(err)
+			}
+		},
+		"reprocess at once": func(t *testing.T, store storage.Store) {
+			curate := newLayer(t, store, randomIDs).Curate()
+			if res, err := curate.Reprocess(t.Context(), meminfra.ReprocessRequest{UserID: "ada"}); err != nil || res.Episodes != 0 {
+				t.Errorf("took what may be under way: %+v, error %v", res, err)
+			} else if n := len(mustList(t, newLayer(t, store, randomIDs), "ada", meminfra.Filters{})); n == 0 && !strings.Contains(strings.Join(res.Degraded, ""), "2 messages are left") {
+				t.Errorf("does not say what is under way: %q", res.Degraded)
+			}
+			if _, err := curate.Reprocess(t.Context(), meminfra.ReprocessRequest{UserID: "ada", TakeOver: true}); err != nil {
 				t.Error(err)
 			}
 		},

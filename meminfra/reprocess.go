@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/memory"
@@ -25,6 +26,10 @@ type ReprocessRequest struct {
 	// one has not seen: built in first, a model later. Nothing is undone;
 	// what is said again is a NOOP, what is new is added.
 	Upgrade bool
+	// TakeOver also takes up what another call has begun and not finished: after a
+	// crash, instead of waiting until its lease is over. A call that is still at it
+	// finds its messages done and doubles nothing.
+	TakeOver bool
 }
 
 // ReprocessResult is what it did.
@@ -43,7 +48,8 @@ const reprocessBatch = 200
 // in order, batch by batch, as far as the user may read them; what is done stays
 // done if it stops half-way, and the next call goes on. A message that cannot be
 // read is tried once and stops nothing; an extractor that cannot tell about any
-// does. Errors: ErrNoUser, ErrNotMember, ErrClosed, *ExtractionError with a
+// does. What another call has begun is left to it, unless TakeOver, and is a line
+// in Degraded. Errors: ErrNoUser, ErrNotMember, ErrClosed, *ExtractionError with a
 // non-nil result, and those of the store. Source: design section 5.
 func (c Curator) Reprocess(ctx context.Context, req ReprocessRequest) (*ReprocessResult, error) {
 	if _, err := c.m.partitionOf(req.UserID); err != nil {
@@ -56,7 +62,7 @@ func (c Curator) Reprocess(ctx context.Context, req ReprocessRequest) (*Reproces
 	for {
 		a := c.m.newAddition(AddRequest{UserID: req.UserID, UserName: req.UserName, ConversationID: req.ConversationID,
 			TeamID: req.TeamID, Public: req.Public})
-		a.upgrade = req.Upgrade
+		a.upgrade, a.takeOver = req.Upgrade, req.TakeOver
 		if unread != nil {
 			a.skip = unread.EpisodeIDs
 		}
@@ -91,6 +97,10 @@ func (a *addition) takeLimit() int {
 	return reprocessBatch
 }
 
+// everyLease is after how long every lease is over, though the clock of who took
+// it be ahead.
+const everyLease = leaseTime + 24*time.Hour
+
 // takeUp leases the next batch of waiting messages, of one conversation, and
 // finishes them.
 func (a *addition) takeUp(ctx context.Context) error {
@@ -98,15 +108,17 @@ func (a *addition) takeUp(ctx context.Context) error {
 		return err
 	}
 	err := a.update(ctx, func(ctx context.Context, tx storage.Tx) error {
-		waiting, err := tx.Unextracted(ctx, storage.UnextractedParams{Conversation: a.req.ConversationID,
-			Extractor: a.extractor.ID(), Now: a.now(), Unseen: a.upgrade, Limit: a.takeLimit(), Skip: a.skip})
+		now := a.now()
+		if a.takeOver {
+			now = now.Add(everyLease)
+		}
+		waiting, err := a.unextracted(ctx, tx, storage.UnextractedParams{Now: now, Unseen: a.upgrade, Limit: a.takeLimit()})
 		if err != nil {
 			return err
 		}
-		waiting = slices.DeleteFunc(waiting, func(e memory.Episode) bool { return !a.mine(&e) })
 		waiting = waiting[:min(len(waiting), reprocessBatch)]
 		if len(waiting) == 0 {
-			return errNothing
+			return a.noteBegun(ctx, tx)
 		}
 		a.target = slices.DeleteFunc(waiting, func(e memory.Episode) bool {
 			return e.ConversationID != waiting[0].ConversationID
@@ -120,4 +132,25 @@ func (a *addition) takeUp(ctx context.Context) error {
 		return err
 	}
 	return a.work(ctx)
+}
+
+// unextracted reads what waits and is the caller's.
+func (a *addition) unextracted(ctx context.Context, tx storage.Tx, p storage.UnextractedParams) ([]memory.Episode, error) {
+	p.Conversation, p.Extractor, p.Skip = a.req.ConversationID, a.extractor.ID(), a.skip
+	list, err := tx.Unextracted(ctx, p)
+	return slices.DeleteFunc(list, func(e memory.Episode) bool { return !a.mine(&e) }), err
+}
+
+// noteBegun says in the result what another call has under way; there is nothing
+// else to do.
+func (a *addition) noteBegun(ctx context.Context, tx storage.Tx) error {
+	begun, err := a.unextracted(ctx, tx, storage.UnextractedParams{Now: a.now().Add(everyLease)})
+	if err != nil {
+		return err
+	}
+	if len(begun) > 0 {
+		a.degraded(fmt.Sprintf("%d messages are left to the call that began with them, for at most %d minutes, unless they are taken over",
+			len(begun), int(leaseTime.Minutes())))
+	}
+	return errNothing
 }

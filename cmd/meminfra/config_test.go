@@ -60,7 +60,8 @@ func TestInitFindsModels(t *testing.T) {
 			flags: []string{"--model", "llama3.2", "--embedding-model", "nomic-embed-text"},
 			file:  []string{`"provider": "ollama"`, `"model": "llama3.2"`, `"model": "nomic-embed-text"`}, out: []string{"ollama llama3.2 (config file)"}},
 		"this program's own variables go before": {env: map[string]string{"OPENAI_API_KEY": testKey, "LLM_MODEL": "m", "LLM_BASE_URL": "http://127.0.0.1:9/v1", "LLM_API_KEY": testKey},
-			file: []string{`"provider": "openai_compatible"`, `"api_key_env": "LLM_API_KEY"`, `"embedding": null`}, out: []string{"openai_compatible m at http://127.0.0.1:9/v1, key in LLM_API_KEY"}},
+			file: []string{`"provider": "openai_compatible"`, `"api_key_env": "LLM_API_KEY"`, `"embedding": null`}, out: []string{"openai_compatible m at http://127.0.0.1:9/v1, key in LLM_API_KEY", "unsetting LLM_* ends it"}},
+		"a blank key is none": {env: map[string]string{"OPENAI_API_KEY": "  "}, file: []string{`"llm": null`}, out: []string{"OPENAI_API_KEY     not set"}},
 		"unusable variables": {env: map[string]string{"EMBEDDING_PROVIDER": "anthropic", "EMBEDDING_MODEL": "m"},
 			file: []string{`"embedding": null`}, out: []string{"set, but not usable: EMBEDDING_PROVIDER: anthropic has no embeddings"}},
 	} {
@@ -334,4 +335,30 @@ func TestUsageAndBudgetOfTheCommand(t *testing.T) {
 		c.fails(exitUsage, "no user", "usage")
 		c.fails(exitUsage, "--since", "usage", "--user", "ada", "--since", "soon")
 	})
+}
+
+// A model that cannot be asked leaves the message waiting, and the command says
+// how it gets extracted: who adds it again would have it twice.
+func TestAddThatWaitsSaysHowToGoOn(t *testing.T) {
+	for status, hint := range map[int]string{
+		http.StatusNotFound:           "try: a model that the server has",
+		http.StatusUnauthorized:       "try: another key",
+		http.StatusServiceUnavailable: "try: meminfra reprocess --user U",
+	} {
+		c, _ := configured(t)
+		server := llmtest.NewOpenAI(llmtest.Status(status, "code", "I keep bees. "+testKey, "x-should-retry", "false"))
+		c.env["LLM_BASE_URL"], c.env["LLM_MODEL"], c.env["LLM_API_KEY"] = server.URL, "m", testKey
+		o := c.run("add", "--user", "ada", "I keep bees.")
+		if o.code != exitFailure || !strings.Contains(o.stderr, hint) || !strings.Contains(o.stderr, "the messages are stored and wait") {
+			t.Errorf("%d: exit %d: %s", status, o.code, o.stderr)
+		}
+		if strings.Contains(o.stdout+o.stderr, testKey) || strings.Contains(o.stderr, "bees") {
+			t.Errorf("%d: it tells: %s", status, o.stderr)
+		}
+		server.Script(llmtest.Reply(`{"memories":[]}`))
+		if out := c.ok("reprocess", "--user", "ada"); out != "read 1 message\n" {
+			t.Errorf("%d: %s", status, out)
+		}
+		server.Close()
+	}
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/meminfra/memory-layer/meminfra"
+	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
@@ -97,5 +99,23 @@ func hintFor(err error) string {
 	case errors.Is(err, meminfra.ErrKeyReused):
 		return "another --key, or the same message as the first time"
 	}
-	return ""
+	return extractionHint(err)
+}
+
+// extractionHint says how stored messages that wait get extracted: who adds them
+// again would have them twice.
+func extractionHint(err error) string {
+	if _, waits := errors.AsType[*meminfra.ExtractionError](err); !waits {
+		return ""
+	}
+	const then = "meminfra reprocess --user U: the messages are stored and wait"
+	if failed, ok := errors.AsType[*llm.Error](err); ok {
+		switch failed.Status {
+		case http.StatusUnauthorized, http.StatusForbidden:
+			return "another key (meminfra config says which is sent), then " + then
+		case http.StatusNotFound:
+			return "a model that the server has (meminfra config says which is asked for), then " + then
+		}
+	}
+	return then
 }

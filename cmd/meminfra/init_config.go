@@ -150,7 +150,11 @@ func named(s *provider.Settings, model string) *provider.Settings {
 func (a *app) printChosen(s *settings) {
 	fields(a.stdout, [2]string{"llm", a.modelLine(s, "llm", s.LLM)}, [2]string{"embedding", a.modelLine(s, "embedding", s.Embedding)})
 	if s.LLM != nil {
-		fmt.Fprintln(a.stdout, "messages and questions are sent there; init --use builtin --force ends it, --tokens-per-day bounds it")
+		end := "init --use builtin --force"
+		if set, _, _ := provider.FromEnv(a.getenv); set != nil { // goes before the file
+			end = "unsetting LLM_*"
+		}
+		fmt.Fprintf(a.stdout, "messages and questions are sent there; %s ends it, --tokens-per-day bounds it\n", end)
 	}
 	if s.Embedding != nil {
 		fmt.Fprintln(a.stdout, "memories that are there already get their vectors by: meminfra reembed --user U")

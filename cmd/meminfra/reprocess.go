@@ -16,10 +16,11 @@ func (a *app) reprocessCommand() *cobra.Command {
 		asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use:   "reprocess --user U [--conversation C] [--upgrade]",
+		Use:   "reprocess --user U [--conversation C] [--upgrade] [--take-over]",
 		Short: "Extract what waits, or read again with a better extractor",
 		Long: "Extracts the messages whose extraction failed or was interrupted. With --upgrade also\n" +
-			"those that another extractor dealt with: nothing is undone or doubled, what is new is added.",
+			"those that another extractor dealt with: nothing is undone or doubled, what is new is added.\n" +
+			"What another run has begun is left to it for ten minutes; after a crash --take-over does not wait.",
 		Example: "  meminfra reprocess --user ada --upgrade",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -47,6 +48,7 @@ func (a *app) reprocessCommand() *cobra.Command {
 	cmd.Flags().StringVar(&req.UserName, "user-name", "", "what the user is called, if messages carry names")
 	cmd.Flags().StringVar(&req.ConversationID, "conversation", "", "one conversation only")
 	cmd.Flags().BoolVar(&req.Upgrade, "upgrade", false, "also what another extractor has dealt with")
+	cmd.Flags().BoolVar(&req.TakeOver, "take-over", false, "also what another run has begun and not finished")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was done as JSON")
 	return cmd
 }

@@ -41,12 +41,13 @@ func Detect(ctx context.Context, o Options) []Finding {
 		found = append(found, Finding{Source: "ollama",
 			Generator: &Settings{Provider: Ollama}, Embedder: &Settings{Provider: Ollama}})
 	}
-	if o.Getenv(keys[OpenAI]) != "" {
+	isSet := func(name string) bool { return strings.TrimSpace(o.Getenv(name)) != "" }
+	if isSet(keys[OpenAI]) {
 		found = append(found, Finding{Source: keys[OpenAI],
 			Generator: &Settings{Provider: OpenAI, Model: suggestedOpenAI, KeyEnv: keys[OpenAI]},
 			Embedder:  &Settings{Provider: OpenAI, Model: suggestedEmbedding, KeyEnv: keys[OpenAI]}})
 	}
-	if o.Getenv(keys[Anthropic]) != "" {
+	if isSet(keys[Anthropic]) {
 		found = append(found, Finding{Source: keys[Anthropic],
 			Generator: &Settings{Provider: Anthropic, Model: suggestedAnthropic, KeyEnv: keys[Anthropic]}})
 	}

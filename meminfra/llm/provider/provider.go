@@ -149,7 +149,7 @@ func fromEnv(getenv func(string) string, prefix string) (*Settings, error) {
 			s.Provider = Compatible
 		}
 	}
-	if own := keys[s.Provider]; s.KeyEnv == "" && s.BaseURL == "" && own != "" && getenv(own) != "" {
+	if own := keys[s.Provider]; s.KeyEnv == "" && s.BaseURL == "" && own != "" && strings.TrimSpace(getenv(own)) != "" {
 		s.KeyEnv = own
 	}
 	if prefix == "EMBEDDING_" {

@@ -43,6 +43,7 @@ func TestFromEnv(t *testing.T) {
 		{"compatible without base URL", []string{"LLM_PROVIDER", "openai_compatible", "LLM_API_KEY", secret, "LLM_MODEL", "m"}, nil, nil, "base URL"},
 		{"unknown provider", []string{"LLM_PROVIDER", secret, "LLM_MODEL", "m"}, nil, nil, "unknown provider"},
 		{"no model", []string{"LLM_PROVIDER", "ollama"}, nil, nil, "no model"},
+		{"a blank key", []string{"LLM_PROVIDER", "openai", "LLM_MODEL", "m", "OPENAI_API_KEY", " "}, nil, nil, "API key"},
 		{"no key", []string{"LLM_PROVIDER", "openrouter", "LLM_MODEL", "m"}, nil, nil, "API key"},
 		{"anthropic", []string{"LLM_PROVIDER", "anthropic", "LLM_MODEL", "m", "ANTHROPIC_API_KEY", secret},
 			&provider.Settings{Provider: "anthropic", Model: "m", KeyEnv: "ANTHROPIC_API_KEY"}, nil, ""},
@@ -142,6 +143,7 @@ func TestDetect(t *testing.T) {
 		{"a redirect off the machine", status(302, "Location", "http://thief.example/"), nil, ""},
 		{"all", status(200), []string{"OPENAI_API_KEY", secret, "ANTHROPIC_API_KEY", secret, "LLM_MODEL", "m", "EMBEDDING_MODEL", "v"},
 			"ollama OPENAI_API_KEY ANTHROPIC_API_KEY LLM_* EMBEDDING_*"},
+		{"blank keys", down, []string{"OPENAI_API_KEY", " ", "ANTHROPIC_API_KEY", "\t", "LLM_MODEL", " "}, ""},
 		{"unusable", down, []string{"LLM_PROVIDER", "openai_compatible", "LLM_MODEL", "m"}, "LLM_*!"},
 	}
 	for _, tt := range tests {
