@@ -40,8 +40,8 @@ func (e *BehindError) Error() string {
 
 // Manager keeps the indexes of many partitions under one byte budget and loads
 // what is missing or stale. All methods are safe for concurrent use. It runs no
-// goroutine but one for each rebuild that is due, until that is done; Close waits
-// for them.
+// goroutine but one for each rebuild that is due, until that is done, for which
+// Close waits, and one beside whoever loads many rows.
 //
 // Whoever asks for a newer change number than there is loads it, on their own
 // time; others who need it wait for that one load. Those who ask for what is

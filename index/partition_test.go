@@ -276,6 +276,47 @@ func TestView(t *testing.T) {
 	})
 }
 
+// An item finds the row of its episode, whichever came first, also after the
+// episode was taken out and put in again under another number.
+func TestSource(t *testing.T) {
+	p := index.NewPartition(engines)
+	rows := makeRows(4, 1, "ada")
+	early, late := &rows[0], &rows[3] // items made from the messages between them
+	for _, item := range []*index.Row{early, late} {
+		item.Key, item.Sources = index.Key{Owner: index.Item, ID: fmt.Sprint("i", item.Seq)}, []string{rows[1].ID}
+	}
+	source := func() (list []int) {
+		_ = p.View(func(v *index.View) error {
+			for _, k := range []index.Key{early.Key, late.Key} {
+				row, _ := v.Find(k)
+				at, ok := v.Source(row)
+				if !ok {
+					at = -1
+				}
+				list = append(list, at)
+			}
+			if _, ok := v.Source(math.MaxInt); ok {
+				t.Error("no row has a source")
+			}
+			return nil
+		})
+		return list
+	}
+	check := func(when string, want int) {
+		if got := source(); !slices.Equal(got, []int{want, want}) {
+			t.Errorf("%s: sources in rows %v, want %d", when, got, want)
+		}
+	}
+	apply(t, p, index.Delta{Change: 1, Model: "m", Rows: slices.Clone(rows)})
+	check("at first", 1)
+	apply(t, p, index.Delta{Change: 2, Deleted: []index.Key{rows[1].Key}})
+	check("taken out", -1)
+	again := rows[1]
+	again.Seq = 9
+	apply(t, p, index.Delta{Change: 3, Model: "m", Rows: []index.Row{again}})
+	check("put in again", 4)
+}
+
 // Writers and readers together, for the race detector; readers see whole deltas.
 func TestConcurrentApplyAndView(t *testing.T) {
 	p := index.NewPartition(engines)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 )
 
 // ErrOutOfOrder: a delta brings a new row with a smaller Seq than one that is
@@ -65,14 +66,39 @@ func (s *state) apply(d *Delta) error {
 		s.delete(k)
 	}
 	block := make([]Attr, len(d.Rows)) // side by side, for the scan of Admit
+	numbers := make([]int, len(d.Rows))
 	for i := range d.Rows {
-		r := &d.Rows[i]
-		block[i] = r.Attr
-		if err := s.set(r, &block[i]); err != nil {
+		block[i] = d.Rows[i].Attr
+		numbers[i] = s.place(&block[i])
+	}
+	if err := s.fill(d.Rows, numbers); err != nil {
+		return err
+	}
+	s.change = d.Change
+	return nil
+}
+
+// fill puts the texts and vectors of placed rows into the engines, which know
+// nothing of each other: of many rows, both at once.
+func (s *state) fill(rows []Row, numbers []int) error {
+	const many = 256
+	words := func() {
+		for i := range rows {
+			s.setWords(numbers[i], rows[i].Text)
+		}
+	}
+	var both sync.WaitGroup
+	if len(rows) < many {
+		words()
+	} else {
+		both.Go(words)
+	}
+	defer both.Wait()
+	for i := range rows {
+		if err := s.setVector(numbers[i], rows[i].Vector); err != nil {
 			return err
 		}
 	}
-	s.change = d.Change
 	return nil
 }
 
@@ -145,9 +171,8 @@ func (s *state) openVectors(d *Delta) {
 	s.vectors = s.engines.Vectors(dim, len(d.Rows))
 }
 
-// set puts one checked row in. A vector that the engine refuses does not take
-// the row down: it stays findable by its words, and Stats counts it.
-func (s *state) set(r *Row, a *Attr) error {
+// place gives one checked row its number and keeps its attributes.
+func (s *state) place(a *Attr) int {
 	s.intern(a)
 	row, known := s.rows[a.Key]
 	if known {
@@ -162,12 +187,15 @@ func (s *state) set(r *Row, a *Attr) error {
 	}
 	s.sources[row] = s.find(Key{Episode, a.Source()})
 	s.attrBytes += a.bytes()
-	if r.Text == "" {
-		s.words.Delete(int(row))
+	return int(row)
+}
+
+func (s *state) setWords(row int, text string) {
+	if text == "" {
+		s.words.Delete(row)
 	} else {
-		s.words.Set(int(row), r.Text)
+		s.words.Set(row, text)
 	}
-	return s.setVector(int(row), r.Vector)
 }
 
 // none stands for no row.
@@ -194,6 +222,8 @@ func (s *state) source(row int) int32 {
 	return s.find(Key{Episode, s.attrs[row].Source()})
 }
 
+// setVector puts a vector in. One that the engine refuses does not take the row
+// down: it stays findable by its words, and Stats counts it.
 func (s *state) setVector(row int, vec []float32) error {
 	if s.vectors == nil {
 		return nil

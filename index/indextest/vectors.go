@@ -45,6 +45,32 @@ func (s suite) run(t *testing.T) {
 	t.Run("Rebuild", s.rebuild)
 	t.Run("Scale", s.scale)
 	t.Run("Together", s.together)
+	t.Run("Score", s.score)
+}
+
+// score proves that an engine that can score given rows gives each what a search
+// gives it, bit by bit, and nothing to a row that is not there.
+func (s suite) score(t *testing.T) {
+	vectors := Clustered(200, 96, 1)
+	x := s.fill(t, vectors)
+	scorer, ok := x.(index.VectorScorer)
+	if !ok {
+		t.Skip("no index.VectorScorer")
+	}
+	x.Delete(7)
+	q := Clustered(1, 96, 2)[0]
+	rows, want := []int{7, len(vectors), -1}, []float64{0, 0, 0}
+	for _, h := range search(t, x, q, nil, len(vectors)) {
+		rows, want = append(rows, h.Row), append(want, h.Score)
+	}
+	got, err := scorer.Score(q, rows)
+	if err != nil || !slices.Equal(got, want) || len(want) != len(vectors)+2 {
+		t.Errorf("scores %v, %v, want %v", got, err, want)
+	}
+	var dim *index.DimensionError
+	if _, err := scorer.Score(q[:5], rows); !errors.As(err, &dim) {
+		t.Errorf("a vector of another length: %v", err)
+	}
 }
 
 // Size is a number of vectors and their length.

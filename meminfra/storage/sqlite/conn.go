@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"strings"
 )
 
@@ -122,14 +123,16 @@ func (c *conn) each(ctx context.Context, query string, args []any, fn func(scann
 func collect[T any](ctx context.Context, c *conn, query string, args []any, scan func(scanner, *T) error) ([]T, error) {
 	var list []T
 	err := c.each(ctx, query, args, func(r scanner) error {
-		var v T
-		if err := scan(r, &v); err != nil {
-			return err
+		if n := len(list); n == cap(list) {
+			list = slices.Grow(list, max(n, 8)) // rows are large: copied once on average, not five times
 		}
-		list = append(list, v)
-		return nil
+		list = append(list, *new(T))
+		return scan(r, &list[len(list)-1])
 	})
-	return list, err
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
 }
 
 // insert executes query once for each element, with the arguments that it gives.

@@ -47,7 +47,7 @@ func itemFields(t *testing.T, s storage.Store) {
 				End: end, Full: true, Polarity: memory.Positive, Authority: memory.Unendorsed, Stated: memory.Validity{From: at(1), To: at(2)}, Salt: []byte{4}}
 			check(t, tx.InsertEvidence(t.Context(), []memory.Evidence{e}))
 			want.Evidence = append(want.Evidence, storage.EvidenceRecord{Evidence: e, MessageID: episode.MessageID, AgentID: episode.AgentID, ResourceID: episode.Source,
-				ConversationID: episode.ConversationID, SentAt: episode.SentAt, EpisodeSeq: episode.Seq})
+				ConversationID: episode.ConversationID, SentAt: episode.SentAt, EpisodeSeq: episode.Seq, ExpiresAt: episode.ExpiresAt})
 		}
 		want.Conflicts = []memory.Conflict{{Partition: partition, ItemID: "i2", OtherID: "i1", Reason: "weaker", Decision: "d-i2",
 			At: at(3), Change: change, Salt: []byte{5}}}
