@@ -1,10 +1,13 @@
 package meminfra_test
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -27,8 +30,8 @@ func crashes() int {
 }
 
 // TestCrashProcess is the body of the processes of TestCrashes and does nothing
-// by itself. It adds, supersedes, forgets and reembeds, and says what has been
-// committed once it has been.
+// by itself. It adds, supersedes, reembeds, grants, imports, sweeps and forgets,
+// and says what has been committed once it has been.
 func TestCrashProcess(t *testing.T) {
 	round, target, found := strings.Cut(os.Getenv(crashEnv), "|")
 	if !found {
@@ -45,23 +48,49 @@ func TestCrashProcess(t *testing.T) {
 		if _, err := renamed.Curate().Reembed(t.Context(), meminfra.ReembedRequest{UserID: "ada"}); err != nil {
 			t.Fatal(err)
 		}
+		if err := outcome(ml.Grants().Grant(t.Context(), meminfra.GrantRequest{UserID: "bob", AgentID: id})); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Println("granted", id)
+		brief := said(id+"c", "I speak Dutch.", n)
+		brief.ExpiresAt = monday
+		mustAdd(t, ml, addTo("ada", "lost", brief))
+		if err := outcome(ml.Sweep(t.Context(), meminfra.SweepRequest{})); err != nil {
+			t.Fatal(err)
+		}
+		if err := outcome(importInto(inTenant(t, store, "copy "+id), export(t, ml))); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Println("copied", id)
 		mustForget(t, ml, meminfra.ForgetRequest{UserID: "ada", ConversationID: "lost"})
 	}
 }
 
-// A process that is killed at a random moment of add, supersede, reembed or
-// forget loses nothing that was committed and leaves nothing half-written: the
+func inTenant(t *testing.T, store storage.Store, tenant string) *meminfra.MemoryLayer {
+	return newLayer(t, store, randomIDs, func(o *meminfra.Options) { o.Tenant = tenant })
+}
+
+// A process that is killed at a random moment of add, supersede, reembed, grant,
+// import, sweep or forget loses nothing that was committed and leaves nothing half-written: the
 // ledger verifies, no row hangs in the air, and the next process goes on.
 // `make crash` kills 200 on each store.
 func TestCrashes(t *testing.T) {
 	onTargets(t, func(t *testing.T, store storage.Store, target string) {
 		kept := map[string]bool{}
 		for round := range crashes() {
-			for _, id := range killed(t, round, target) {
+			done := killed(t, round, target)
+			for _, id := range done["kept"] {
 				kept[id] = true
 			}
 			checkCrashed(t, store, kept)
+			checkGranted(t, store, done["granted"])
+			// The one under way may have been copied or not, and nothing between.
+			next := fmt.Sprint(round, "-", len(done["copied"]))
+			for _, id := range append(done["copied"], next) {
+				checkCopied(t, store, id, id != next)
+			}
 		}
+		t.Logf("%d processes were killed, %d messages were committed and kept", crashes(), len(kept))
 		if len(kept) == 0 {
 			t.Error("no process came as far as a commit")
 		}
@@ -69,26 +98,66 @@ func TestCrashes(t *testing.T) {
 }
 
 // killed runs a process and kills it at a random moment after its first commit.
-func killed(t *testing.T, round int, target string) (kept []string) {
+// It returns what it said was committed, by what it is.
+func killed(t *testing.T, round int, target string) map[string][]string {
 	t.Helper()
-	var out strings.Builder
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestCrashProcess$", "-test.count=1")
 	cmd.Env = append(os.Environ(), crashEnv+"="+strconv.Itoa(round)+"|"+target)
-	cmd.Stdout, cmd.Stderr = &out, os.Stderr
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(time.Duration(300+rand.IntN(1500)) * time.Millisecond) // the random moment is the test
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatalf("the process ended by itself: %v\n%s", err, out.String())
-	}
-	_ = cmd.Wait()
-	for line := range strings.Lines(out.String()) {
-		if id, ok := strings.CutPrefix(line, "kept "); ok && strings.HasSuffix(id, "\n") {
-			kept = append(kept, strings.TrimSpace(id))
+	done, all := map[string][]string{}, ""
+	begun := false
+	for lines := bufio.NewReader(out); ; {
+		line, err := lines.ReadString('\n')
+		if err != nil { // a line that was cut says nothing
+			break
+		}
+		all += line
+		if what, id, found := strings.Cut(strings.TrimSpace(line), " "); found {
+			done[what] = append(done[what], id)
+		}
+		if !begun {
+			begun = true
+			// The random moment is the test; whichever it is, the same must hold.
+			time.AfterFunc(time.Duration(rand.IntN(1500))*time.Millisecond, func() { _ = cmd.Process.Kill() })
 		}
 	}
-	return kept
+	var ended *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &ended) || ended.Exited() {
+		t.Fatalf("the process ended by itself: %v\n%s", err, all)
+	}
+	return done
+}
+
+func checkGranted(t *testing.T, store storage.Store, granted []string) {
+	t.Helper()
+	res, err := newLayer(t, store, randomIDs).Grants().List(t.Context(), meminfra.ListGrantsRequest{UserID: "bob", History: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range granted {
+		if !slices.ContainsFunc(res.Grants, func(g meminfra.GrantRecord) bool { return g.AgentID == id }) {
+			t.Errorf("grant %s was committed and is lost", id)
+		}
+	}
+}
+
+// checkCopied checks an import: all of it is there and verifies, or nothing.
+func checkCopied(t *testing.T, store storage.Store, id string, whole bool) {
+	t.Helper()
+	res, err := inTenant(t, store, "copy "+id).Ledger().Verify(t.Context(), meminfra.VerifyRequest{UserID: "ada"})
+	if err != nil || res.Err() != nil {
+		t.Fatalf("copy %s: %v, %v", id, err, res.Err())
+	}
+	if whole && res.Partitions[0].Rows == 0 {
+		t.Errorf("copy %s was committed and is lost", id)
+	}
 }
 
 func checkCrashed(t *testing.T, store storage.Store, kept map[string]bool) {
@@ -114,7 +183,7 @@ func checkCrashed(t *testing.T, store storage.Store, kept map[string]bool) {
 	}
 	mustForget(t, ml, meminfra.ForgetRequest{UserID: "ada", ConversationID: "lost"})
 	for _, r := range mustList(t, ml, "ada", meminfra.Filters{History: "all"}) {
-		if r.Value == "Lisbon" || r.Value == "Porto" {
+		if r.Value == "Lisbon" || r.Value == "Porto" || r.Value == "Dutch" {
 			t.Errorf("forgotten and still there: %+v", r)
 		}
 	}

@@ -160,7 +160,10 @@ func (c Curator) act(ctx context.Context, op, userID, id, reason string, do func
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", op, err)
 	}
-	var fresh []memory.Item
+	var (
+		fresh []memory.Item
+		said  []memory.Episode
+	)
 	err = c.m.store.Update(ctx, partition, func(tx storage.Tx) error {
 		k := &curation{MemoryLayer: c.m, reading: rd, ctx: ctx, tx: tx, userID: userID, result: result}
 		if err := k.load(op, id, reason); err != nil {
@@ -169,14 +172,15 @@ func (c Curator) act(ctx context.Context, op, userID, id, reason string, do func
 		if err := do(k); err != nil {
 			return err
 		}
-		fresh = k.w.unembedded
-		return k.commit()
+		err := k.commit()
+		fresh, said = k.w.unembedded, k.w.episodes
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", op, err)
 	}
 	ctx, tally := tallied(ctx, op, partition.ID())
-	c.m.embedItems(ctx, partition, fresh)
+	c.m.embedItems(ctx, partition, fresh, said...)
 	result.Usage = tally.Lines()
 	return result, nil
 }

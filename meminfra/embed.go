@@ -50,16 +50,19 @@ func (a *addition) embed(ctx context.Context, out extract.Output) proposal {
 }
 
 // embedItems makes the vectors of new items whose text no candidate of their
-// call proposed: second versions of an old statement, edits. It runs after the
-// commit, since a model is never asked within one; a failure, which it logs and
-// reports, leaves the items to the word branch.
-func (m *MemoryLayer) embedItems(ctx context.Context, p memory.Partition, items []memory.Item) (ok bool) {
-	if len(items) == 0 {
-		return true
+// call proposed: second versions of an old statement, edits with their messages.
+// It runs after the commit, since a model is never asked within one; a failure,
+// which it logs and reports, leaves them to the word branch.
+func (m *MemoryLayer) embedItems(ctx context.Context, p memory.Partition, items []memory.Item, said ...memory.Episode) (ok bool) {
+	var list []missing
+	for i := range items {
+		list = append(list, missing{memory.OwnerItem, items[i].ID, items[i].Text})
 	}
-	list := make([]missing, len(items))
-	for i, item := range items {
-		list[i] = missing{memory.OwnerItem, item.ID, item.Text}
+	for i := range said {
+		list = append(list, missing{memory.OwnerEpisode, said[i].ID, said[i].Content})
+	}
+	if len(list) == 0 {
+		return true
 	}
 	if _, err := m.embedBatch(ctx, p, list); err != nil {
 		m.logger.WarnContext(ctx, "embedding failed", "model", m.embedder.Model(), "texts", len(list), "error", err)
