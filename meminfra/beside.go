@@ -11,7 +11,8 @@ import (
 // yield leaves the slot of a fact to the item beside the line that holds it:
 // another member's, or one that is hidden from whoever speaks. What the line
 // would have put there stands without it, and where it says otherwise the
-// conflict is recorded. Source: papers.md section 9, T3.
+// conflict is recorded. A hidden holder is named in nothing that he is shown.
+// Source: papers.md section 9, T3.
 func (l *line) yield(plan *reconcile.Plan) {
 	holder := l.holderBeside()
 	if holder == nil {
@@ -26,9 +27,11 @@ func (l *line) yield(plan *reconcile.Plan) {
 		}
 		n.HoldsSlot = false
 		if differs(n.Interval.ValueID, n.Interval.Polarity) {
-			n.Reason, n.Cause = reconcile.ReasonBeside, beside
+			if !l.hidden(&holder.Item) {
+				n.Reason, n.Cause = reconcile.ReasonBeside, beside
+				sayBeside(plan, i+1)
+			}
 			plan.Clashes = append(plan.Clashes, reconcile.Clash{A: reconcile.Ref{New: i + 1}, B: beside, Reason: reconcile.ReasonBeside})
-			sayBeside(plan, i+1)
 		}
 	}
 	plan.Changes = slices.DeleteFunc(plan.Changes, func(c reconcile.Change) bool {

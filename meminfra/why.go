@@ -10,6 +10,7 @@ import (
 
 	"github.com/meminfra/memory-layer/meminfra/ledger"
 	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/retrieve"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
 
@@ -73,7 +74,8 @@ type WhyQuote struct {
 }
 
 // Why leads from a trace, or an item, to the items it showed, the decisions that
-// made each, the words in the messages that say it, and the ledger entries. It
+// made each, the words in the messages that say it, and the ledger entries, as far
+// as the user may read them now: what is hidden or expired is like what is gone. It
 // walks the ledger once. Errors: ErrNoUser, ErrNotFound, ErrClosed.
 func (l Ledger) Why(ctx context.Context, req WhyRequest) (*WhyResult, error) {
 	res, err := l.why(ctx, req)
@@ -84,10 +86,11 @@ func (l Ledger) Why(ctx context.Context, req WhyRequest) (*WhyResult, error) {
 }
 
 func (l Ledger) why(ctx context.Context, req WhyRequest) (*WhyResult, error) {
-	partition, err := l.m.partitionOf(req.UserID)
+	rd, err := l.m.begin(ctx, req.UserID)
 	if err != nil {
 		return nil, err
 	}
+	partition := rd.Own().ID()
 	trace, err := l.m.store.Trace(ctx, partition, req.ID)
 	asItem := errors.Is(err, storage.ErrNotFound)
 	if asItem {
@@ -95,7 +98,7 @@ func (l Ledger) why(ctx context.Context, req WhyRequest) (*WhyResult, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	w := &reasoning{Ledger: l, ctx: ctx, partition: partition, trace: trace,
+	w := &reasoning{Ledger: l, reading: rd, ctx: ctx, partition: partition, trace: trace,
 		res: &WhyResult{TraceID: trace.ID, Kind: trace.Kind, Query: trace.Query, Items: []WhyItem{}, Quoted: []WhyQuote{}, Gone: []string{}}}
 	if !trace.At.IsZero() {
 		w.res.At = &trace.At
@@ -111,6 +114,7 @@ func (l Ledger) why(ctx context.Context, req WhyRequest) (*WhyResult, error) {
 
 type reasoning struct {
 	Ledger
+	reading   *retrieve.Reading
 	ctx       context.Context
 	partition string
 	trace     memory.Trace
@@ -162,7 +166,11 @@ func (w *reasoning) read(items, episodes []string) error {
 	}
 	w.items, w.episodes, w.decisions = map[string]storage.ItemRecord{}, map[string]memory.Episode{}, map[string]WhyDecision{}
 	var decisions []string
+	now := w.m.now()
 	for _, r := range records {
+		if !w.reading.Admits(&r.Item) || memory.Expired(r.ExpiresAt, now) {
+			continue // like what is gone
+		}
 		w.items[r.ID] = r
 		decisions = append(decisions, r.Decision)
 		for _, s := range r.States {
@@ -177,6 +185,9 @@ func (w *reasoning) read(items, episodes []string) error {
 		return err
 	}
 	for _, e := range said {
+		if !w.reading.AdmitsEpisode(&e) || memory.Expired(e.ExpiresAt, now) {
+			continue
+		}
 		w.episodes[e.ID] = e
 	}
 	made, err := store.Decisions(w.ctx, w.partition, unique(decisions))

@@ -23,7 +23,7 @@ func TestForgetCommand(t *testing.T) {
 		}
 		var doc map[string]any
 		c.document(&doc, "forget", "--user", "ada", "--conversation", "a", "--yes", "--json")
-		wantKeys(t, "certificate", doc, "partition selector at dry_run rows items episodes retold tombstones ledger_seq ledger_hash residue outside sha256")
+		wantKeys(t, "certificate", doc, "partition selector at dry_run rows items episodes retold tombstones ledger_seq ledger_hash shared residue outside sha256")
 		if out := c.ok("list", "--user", "ada"); strings.Contains(out, "Lisbon") || !strings.Contains(out, "PostgreSQL") {
 			t.Errorf("left: %s", out)
 		}
