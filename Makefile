@@ -66,6 +66,11 @@ bench-search: ## Measure searches end to end, warm and first, on both stores
 bench-partitions: ## Measure a hot user among 100,000 beside one alone (half an hour)
 	PARTITIONS=100000 $(GO) test ./meminfra -run '^$$' -bench Partitions -benchtime 5000x -timeout 3h
 
+.PHONY: bench-verify
+bench-verify: ## Verify 1,000,000 ledger entries, and measure the ledger's share of an Add
+	$(GO) test ./meminfra -run '^$$' -bench 'Verify$$' -benchtime 1x -timeout 1h
+	$(GO) test ./meminfra -run '^$$' -bench 'LedgerShare' -benchtime 3x
+
 .PHONY: test-index-big
 test-index-big: ## Prove recall at 100,000 vectors
 	INDEX_BIG=1 $(GO) test -run TestRecall -timeout 30m -v ./index/exact ./index/hnsw

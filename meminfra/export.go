@@ -62,16 +62,30 @@ type ImportRequest struct {
 	From io.Reader
 	// UserID is whose memory must be in the export; "" takes whosever it is.
 	UserID string
-	// Progress is called now and then with the ledger entries read, of how many.
+	// AsNew adds the messages of the export to whatever is there, also to another
+	// user's memory: with their ids, roles, times and metadata, to be read by this
+	// layer's extractor and decided against what is there, under its own chain and
+	// with new ids. What the owner withdrew is withdrawn again. The rest of what he
+	// did by hand, what was derived, and what was learned when stay behind; edits
+	// are messages. Messages whose ids the conversation has are not added again.
+	AsNew bool
+	// UserName is what the user is called, where messages carry names; of AsNew.
+	UserName string
+	// Progress is called now and then with the ledger entries read, of how many;
+	// with AsNew it counts messages.
 	Progress func(done, all int64)
 }
 
 // ImportResult counts what was taken in.
 type ImportResult struct {
 	UserID  string `json:"user_id"`
-	Known   int64  `json:"known"`   // ledger entries that were there already
+	Known   int64  `json:"known"`   // ledger entries that were there already; of AsNew messages
 	Entries int64  `json:"entries"` // added
 	Rows    int64  `json:"rows"`    // added
+	// Of AsNew: messages added, and what was left out: derived items and messages
+	// that have expired.
+	Messages int64 `json:"messages"`
+	LeftOut  int64 `json:"left_out"`
 }
 
 // ErrOtherUser: the export is of another user than the one asked for.
@@ -84,10 +98,15 @@ var ErrOtherUser = errors.New("the export is of another user")
 // only words find what was taken in. Errors: ErrDiverged, *ledger.LineError
 // (ledger.ErrExport), ErrOtherUser, a *ledger.TamperError if what is there
 // already does not verify, ErrClosed.
+//
+// With AsNew it is Adds in place of one commit: the export is checked whole
+// before the first, and a call that failed half-way is completed by another,
+// except that it no longer withdraws what the failed one had just added. Errors
+// are then those of Add as well; the result says what was done before.
 func (l Ledger) Import(ctx context.Context, req ImportRequest) (*ImportResult, error) {
 	res, err := l.imports(ctx, req)
 	if err != nil {
-		return nil, fmt.Errorf("import: %w", err)
+		return res, fmt.Errorf("import: %w", err)
 	}
 	return res, nil
 }
@@ -101,11 +120,18 @@ func (l Ledger) imports(ctx context.Context, req ImportRequest) (*ImportResult, 
 		return nil, err
 	}
 	p := memory.Partition{Tenant: l.m.tenant, Kind: r.Header.Kind, Name: r.Header.Name}
+	if req.AsNew && req.UserID != "" {
+		p.Name = req.UserID
+	}
 	if p.Kind != memory.PartitionUser || req.UserID != "" && req.UserID != p.Name {
 		return nil, ErrOtherUser
 	}
 	if _, err := l.m.partitionOf(p.Name); err != nil {
 		return nil, err
+	}
+	if req.AsNew {
+		req.UserID = p.Name
+		return l.asNew(ctx, r, req)
 	}
 	there, err := l.verify(ctx, VerifyRequest{UserID: p.Name})
 	if err == nil {

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/meminfra/memory-layer/meminfra"
 	"github.com/meminfra/memory-layer/meminfra/ledger"
@@ -145,10 +147,11 @@ func TestImportForgets(t *testing.T) {
 
 // An export in which anything was changed is refused, by the line, and leaves
 // nothing.
-func TestTamperedExportIsRefusedByLine(t *testing.T) {
+func TestTamperedExportIsRefusedByLine(t *testing.T) { onStores(t, refusesTamperedExport) }
+
+func refusesTamperedExport(t *testing.T, store storage.Store) {
 	ml := withoutGrant(t, openSQLite(t))
 	lines := strings.SplitAfter(strings.TrimSuffix(string(export(t, ml)), "\n"), "\n")
-	store := openSQLite(t)
 	to := newLayer(t, store, randomIDs)
 	refused := func(what string, line int, tampered []string) {
 		t.Helper()
@@ -187,4 +190,70 @@ func TestTamperedExportIsRefusedByLine(t *testing.T) {
 	if _, err := importInto(to, []byte(strings.Join(lines, ""))); err != nil {
 		t.Errorf("untouched: %v", err)
 	}
+}
+
+// Added as new, the messages of an export come to what is there, read anew and
+// under the chain that is there; what was withdrawn is withdrawn, and adding
+// them again adds nothing.
+func TestImportAsNew(t *testing.T) {
+	onStores(t, func(t *testing.T, store storage.Store) {
+		from := newLayer(t, openSQLite(t), randomIDs)
+		mustAdd(t, from, addTo("ada", "c", told("I use PostgreSQL.", "I switched to SQLite.", "I live in Porto.", "I speak Dutch.")...))
+		mustAdd(t, from, meminfra.AddRequest{UserID: "ada", ConversationID: "d", UserName: "Ada", Messages: []meminfra.Message{
+			{ID: "n1", Name: "Ada", Content: "I own a boat.", SentAt: monday.In(time.FixedZone("", 7200)), Metadata: memory.Metadata{"é": 1e300}},
+			{ID: "n2", Content: "I speak Frisian.", SentAt: monday, ExpiresAt: testClock().Now().Add(time.Second)}}})
+		items := mustList(t, from, "ada", meminfra.Filters{})
+		for _, i := range items {
+			if i.Value == "SQLite" || i.Value == "Dutch" {
+				if _, err := from.Curate().Retract(t.Context(), meminfra.RetractRequest{UserID: "ada", ID: i.ID}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if _, err := from.Curate().Derive(t.Context(), meminfra.DeriveRequest{UserID: "ada", From: []string{items[0].ID}, Text: "All in all."}); err != nil {
+			t.Fatal(err)
+		}
+		file := export(t, from)
+
+		clock := testClock()
+		clock.Advance(time.Hour)
+		to := newLayer(t, store, randomIDs, func(o *meminfra.Options) { o.Now = clock.Now })
+		mustAdd(t, to, addTo("bea", "mine", said("own", "I am allergic to nuts.", 0)))
+		asNew := func(b []byte) (*meminfra.ImportResult, error) {
+			return to.Ledger().Import(t.Context(), meminfra.ImportRequest{From: bytes.NewReader(b), AsNew: true, UserID: "bea", UserName: "Ada"})
+		}
+		if _, err := asNew(bytes.Replace(file, []byte("Porto"), []byte("Faro"), 1)); !errors.Is(err, ledger.ErrExport) {
+			t.Errorf("a changed export: %v", err)
+		}
+		before := dump(t, store, "bea")
+		res, err := asNew(file)
+		if err != nil || *res != (meminfra.ImportResult{UserID: "bea", Messages: 5, LeftOut: 2}) {
+			t.Fatalf("%+v, %v", res, err)
+		}
+		verifies(t, "as new", to, nil)
+		if dump(t, store, "bea") == before {
+			t.Errorf("nothing was added")
+		}
+		var got []string
+		for _, r := range mustList(t, to, "bea", meminfra.Filters{}) {
+			got = append(got, r.Text)
+		}
+		slices.Sort(got)
+		want := []string{"I am allergic to nuts", "I live in Porto", "I own a boat", "I use PostgreSQL"}
+		if !slices.Equal(got, want) {
+			t.Errorf("remembered: %q, want %q", got, want)
+		}
+		for _, e := range changesOf(t, store, "bea").Episodes {
+			if e.MessageID == "n1" && (e.SentOffset != 7200 || !e.SentAt.Equal(monday) || e.Metadata["é"] != 1e300 || e.UserID != "bea") {
+				t.Errorf("the message is not as it was: %+v", e)
+			}
+		}
+		after := dump(t, store, "bea")
+		if res, err = asNew(file); err != nil || *res != (meminfra.ImportResult{UserID: "bea", Known: 5, LeftOut: 2}) {
+			t.Errorf("once more: %+v, %v", res, err)
+		}
+		if dump(t, store, "bea") != after {
+			t.Errorf("adding it again changed something")
+		}
+	})
 }

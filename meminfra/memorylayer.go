@@ -73,7 +73,8 @@ type Options struct {
 	OldLedgerKeys []ledger.Key
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
-	// NewID makes ids, unique and sortable by time; nil makes UUIDv7.
+	// NewID makes ids, unique, sortable by time and without a slash, with which
+	// the ledger joins ids; nil makes UUIDv7.
 	NewID func() string
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"github.com/meminfra/memory-layer/meminfra"
 	"github.com/meminfra/memory-layer/meminfra/ledger"
 	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/memtest"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 	"github.com/meminfra/memory-layer/meminfra/storage/sqlite"
 )
@@ -34,6 +36,14 @@ func onRaw(t *testing.T, run func(t *testing.T, store storage.Store, raw *rawDB)
 		raw := openRaw(t, "sqlite", "file:"+path+"?_pragma=ignore_check_constraints(1)&_pragma=foreign_keys(0)&_pragma=busy_timeout(5000)")
 		raw.listTables = `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE '%migrations'`
 		raw.listColumns = `SELECT name, lower(type) FROM pragma_table_info(?1)`
+		raw.reopen = func() storage.Store {
+			store, err := sqlite.Open(t.Context(), path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { store.Close() })
+			return store
+		}
 		run(t, store, raw)
 	})
 	t.Run("postgres", func(t *testing.T) {
@@ -43,6 +53,7 @@ func onRaw(t *testing.T, run func(t *testing.T, store storage.Store, raw *rawDB)
 		raw.listTables = `SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename NOT LIKE '%migrations'`
 		raw.listColumns = `SELECT column_name, data_type FROM information_schema.columns
 WHERE table_schema = current_schema() AND table_name = $1 AND column_name <> 'rowid' ORDER BY ordinal_position`
+		raw.reopen = func() storage.Store { return openPostgresAt(t, url) }
 		raw.unconstrain()
 		run(t, store, raw)
 	})
@@ -52,6 +63,7 @@ type rawDB struct {
 	*testing.T
 	db                      *sql.DB
 	listTables, listColumns string
+	reopen                  func() storage.Store
 }
 
 func openRaw(t *testing.T, driver, dsn string) *rawDB {
@@ -541,6 +553,41 @@ func TestLedgerKeyMayChange(t *testing.T) {
 		verifies(t, "the key was given up", with(ledger.Key{}, one, two), nil)
 		if r := verify(t, with(two, one), nil); len(r.Findings) == 0 || r.Findings[0].Reason != ledger.ReasonKeyDropped {
 			t.Errorf("without a key after one: %v", r.Findings)
+		}
+	})
+}
+
+// Case A26 as a whole: a clock with nanoseconds, metadata out of order with a
+// large float and accents, add, supersede and forget; after a restart all
+// verifies, and one byte altered is named.
+func TestLedgerVerifiesAfterRestart(t *testing.T) {
+	onRaw(t, func(t *testing.T, store storage.Store, raw *rawDB) {
+		clock := memtest.NewClock(time.Date(2026, 6, 1, 9, 41, 7, 246_813_579, time.UTC), time.Second+time.Nanosecond)
+		timed := func(o *meminfra.Options) { o.Now = clock.Now }
+		ml := newLayer(t, store, randomIDs, timed)
+		for i, text := range []string{"I live in Zürich.", "I use PostgreSQL.", "I switched to DuckDB, mañana más.", "I own a boat."} {
+			mustAdd(t, ml, addTo("ada", "c", meminfra.Message{Content: text, SentAt: clock.Now().Add(time.Duration(i)),
+				Metadata: memory.Metadata{"z": 1.7976931348623157e308, "ä": "é", "a": []any{2.5, nil, true}}}))
+		}
+		items := mustList(t, ml, "ada", meminfra.Filters{})
+		if _, err := ml.Forget(t.Context(), meminfra.ForgetRequest{UserID: "ada", ID: items[0].ID}); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(ml.Close(), store.Close()); err != nil {
+			t.Fatal(err)
+		}
+		store = raw.reopen()
+		again := newLayer(t, store, randomIDs, timed)
+		verifies(t, "after the restart", again, nil)
+		if r := verify(t, again, nil); r.Rows == 0 || r.Forgotten == 0 {
+			t.Errorf("little to verify: %+v", r)
+		}
+		row := raw.query(`SELECT rowid, episode, content FROM episode ORDER BY seq`)[1]
+		raw.set(rawColumn{"episode", "content", "text"}, row[0], strings.Replace(row[2].(string), "PostgreSQL", "PostgreSQl", 1))
+		r := verify(t, again, nil)
+		want := ledger.Finding{Seq: entryOf(t, store, ledger.KindEpisode, row[1].(string)), Kind: ledger.KindEpisode, ID: row[1].(string), Reason: ledger.ReasonChanged}
+		if len(r.Findings) == 0 || r.Findings[0] != want {
+			t.Errorf("found %v, want %v", r.Findings, want)
 		}
 	})
 }

@@ -53,6 +53,7 @@ func TestTextIsCleanedBeforeAnythingElse(t *testing.T) {
 		if !again.Episodes[0].Known {
 			t.Error("the same message, another NUL: stored a second time")
 		}
+		verifies(t, "cleaned text", ml, nil)
 	})
 }
 

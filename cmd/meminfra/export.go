@@ -68,7 +68,7 @@ func (a *app) export(ctx context.Context, ml *meminfra.MemoryLayer, req meminfra
 
 // importExport takes in what export wrote.
 func (a *app) importExport(ctx context.Context, f importFlags, from io.Reader) error {
-	req := meminfra.ImportRequest{From: from, UserID: f.user}
+	req := meminfra.ImportRequest{From: from, UserID: f.user, UserName: f.userName, AsNew: f.asNew}
 	if a.progress {
 		bar := progressbar.NewOptions64(-1, progressbar.OptionSetWriter(a.stderr), progressbar.OptionSetDescription("importing"),
 			progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
@@ -85,6 +85,11 @@ func (a *app) importExport(ctx context.Context, f importFlags, from io.Reader) e
 		}
 		if f.json {
 			return a.printJSON(res)
+		}
+		if f.asNew {
+			fields(a.stdout, [2]string{"user", res.UserID}, [2]string{"messages", fmt.Sprint(res.Messages)},
+				[2]string{"known", fmt.Sprint(res.Known)}, [2]string{"left out", fmt.Sprint(res.LeftOut)})
+			return nil
 		}
 		fields(a.stdout, [2]string{"user", res.UserID}, [2]string{"known", fmt.Sprint(res.Known)},
 			[2]string{"entries", fmt.Sprint(res.Entries)}, [2]string{"rows", fmt.Sprint(res.Rows)})

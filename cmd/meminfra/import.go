@@ -37,6 +37,7 @@ type importFlags struct {
 	format        string
 	conversations []string
 	batch         int
+	asNew         bool
 	json          bool
 }
 
@@ -65,7 +66,10 @@ caption follows the text as [image: caption].
 
 --format export: what export wrote. The user's memory must be empty, or a
 beginning of the export, of which the rest is then added. Every line is checked,
-and nothing is written if one is not as it was. Vectors are made by reembed.`,
+and nothing is written if one is not as it was. Vectors are made by reembed.
+With --as-new its messages are added to whatever is there, also to another
+user's memory, and read anew; what their owner withdrew is withdrawn again, what
+else was done by hand stays behind. Adding them again adds nothing.`,
 		Example: `  meminfra import --user ada chats.jsonl
   meminfra import --format locomo --conversation conv-30 locomo10.json`,
 		Args: one("FILE"),
@@ -77,6 +81,7 @@ and nothing is written if one is not as it was. Vectors are made by reembed.`,
 	flags.StringVar(&f.format, "format", "jsonl", "jsonl, locomo or export")
 	flags.StringArrayVar(&f.conversations, "conversation", nil, "import this `conversation` only, repeatable")
 	flags.IntVar(&f.batch, "batch", 500, "messages stored at a time, 1 to 1000")
+	flags.BoolVar(&f.asNew, "as-new", false, "add the messages of an export to what is there (--format export)")
 	flags.BoolVar(&f.json, "json", false, "print the summary as JSON")
 	return cmd
 }
@@ -95,6 +100,9 @@ func (a *app) importFile(ctx context.Context, f importFlags, name string) error 
 		return err
 	}
 	defer done()
+	if f.asNew && f.format != "export" {
+		return usage("--as-new: only with --format export", "")
+	}
 	if f.format == "export" {
 		return a.importExport(ctx, f, file)
 	}

@@ -46,6 +46,13 @@ func TestLedgerCommands(t *testing.T) {
 		c.ok("--db", other, "add", "--user", "ada", "I own a boat.")
 		c.ok("checkpoint", "--out", heads+"2")
 		c.fails(exitFailure, "diverged", "--db", other, "import", "--format", "export", file)
+		for _, want := range []string{`"known":0,"entries":0,"rows":0,"messages":1,"left_out":0`, `"known":1,"entries":0,"rows":0,"messages":0,"left_out":0`} {
+			if out := c.ok("--db", other, "import", "--format", "export", "--as-new", "--user", "bea", "--json", file); !strings.Contains(out, want) {
+				t.Errorf("import as new: %q, want %s", out, want)
+			}
+		}
+		c.ok("--db", other, "verify", "--user", "bea")
+		c.fails(exitUsage, "--as-new", "--db", other, "import", "--user", "bea", "--as-new", file)
 		bad := strings.Replace(mustRead(t, file), "Porto", "Faro", 1)
 		if err := os.WriteFile(file, []byte(bad), 0o600); err != nil {
 			t.Fatal(err)

@@ -11,8 +11,8 @@ import (
 // form. It goes to the function that streams the row, whose key alone is set.
 var ErrUnreadable = errors.New("unreadable row")
 
-// PartitionRow is a partition's row with its readable names, which are empty
-// once its owner was erased.
+// PartitionRow is a partition's row with its readable names, of which Name is
+// empty once its owner was erased.
 type PartitionRow struct {
 	Head
 	Named memory.Partition

@@ -91,8 +91,8 @@ type Reader interface {
 	// the heads of the partitions that exist, and the grants that say whom the
 	// user may read.
 	Opening(ctx context.Context, p OpeningParams) (Opening, error)
-	// Partitions returns the rows of a tenant's partitions, by id. A partition
-	// whose names were erased is under no tenant and comes with every one.
+	// Partitions returns the rows of a tenant's partitions, by id, those whose
+	// owners were erased included.
 	Partitions(ctx context.Context, tenant string) ([]PartitionRow, error)
 	// Snapshot runs fn on one consistent reading of a partition, which ends
 	// with it. Writers go on meanwhile.

@@ -21,7 +21,7 @@ func scanPartition(row pgx.CollectableRow) (p storage.PartitionRow, err error) {
 
 // Partitions implements storage.Reader.
 func (s *Store) Partitions(ctx context.Context, tenant string) ([]storage.PartitionRow, error) {
-	return query(ctx, s, "partitions", selectPartition+` WHERE tenant IN ($1, '') ORDER BY partition`, scanPartition, tenant)
+	return query(ctx, s, "partitions", selectPartition+` WHERE tenant = $1 ORDER BY partition`, scanPartition, tenant)
 }
 
 // Snapshot implements storage.Reader. It holds one connection.

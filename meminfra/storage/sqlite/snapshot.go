@@ -19,7 +19,7 @@ func scanPartition(row scanner, p *storage.PartitionRow) error {
 // Partitions implements storage.Reader.
 func (s *Store) Partitions(ctx context.Context, tenant string) (list []storage.PartitionRow, err error) {
 	err = s.view(ctx, func(c *conn) error {
-		list, err = collect(ctx, c, selectPartition+`WHERE tenant IN (?1, '') ORDER BY partition`, []any{tenant}, scanPartition)
+		list, err = collect(ctx, c, selectPartition+`WHERE tenant = ?1 ORDER BY partition`, []any{tenant}, scanPartition)
 		return err
 	})
 	return list, err

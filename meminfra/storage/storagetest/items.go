@@ -44,7 +44,7 @@ func itemFields(t *testing.T, s storage.Store) {
 		want = storage.ItemRecord{Item: stored(item), States: []memory.State{state}}
 		for n, end := range []int{4, 9} {
 			e := memory.Evidence{Partition: partition, ItemID: "i2", N: n + 1, Change: change, EpisodeID: "e1", Quote: "“öf”\n", Start: 2,
-				End: end, Full: true, Polarity: memory.Positive, Authority: memory.Unendorsed, Stated: memory.Validity{From: at(1), To: at(2)}, Salt: []byte{4}}
+				End: end, Full: true, Polarity: memory.Positive, Authority: memory.Unendorsed, Stated: memory.Validity{From: at(1), To: at(2)}, At: at(7), Salt: []byte{4}}
 			check(t, tx.InsertEvidence(t.Context(), []memory.Evidence{e}))
 			want.Evidence = append(want.Evidence, storage.EvidenceRecord{Evidence: e, MessageID: episode.MessageID, AgentID: episode.AgentID, ResourceID: episode.Source,
 				ConversationID: episode.ConversationID, SentAt: episode.SentAt, EpisodeSeq: episode.Seq, ExpiresAt: episode.ExpiresAt})

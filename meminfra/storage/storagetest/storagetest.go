@@ -42,7 +42,7 @@ func Exercise(t *testing.T, open func(t *testing.T) storage.Store, abilities ...
 		tests []test
 	}{
 		{"Episodes", episodeTests}, {"Items", itemTests}, {"Changes", changeTests}, {"Grants", grantTests},
-		{"Ledger", ledgerTests}, {"Traces", traceTests}, {"Usage", usageTests}, {"Gate", gateTests}, {"Commits", commitTests}, {"Erasing", eraseTests},
+		{"Ledger", ledgerTests}, {"Snapshots", snapshotTests}, {"Traces", traceTests}, {"Usage", usageTests}, {"Gate", gateTests}, {"Commits", commitTests}, {"Erasing", eraseTests},
 	}
 	for _, topic := range topics {
 		t.Run(topic.name, func(t *testing.T) {
