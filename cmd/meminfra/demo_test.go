@@ -38,6 +38,18 @@ func TestDemo(t *testing.T) {
 	}
 }
 
+// The demo writes with the ledger's key as every command does.
+func TestDemoUsesTheLedgerKey(t *testing.T) {
+	c := newCLI(t)
+	c.env["LEDGER_KEY"] = "a secret"
+	c.ok("init", "--builtin")
+	db := "sqlite:" + filepath.Join(t.TempDir(), "demo.db")
+	c.ok("demo", "--db", db)
+	if out := c.ok("verify", "--db", db, "--json"); !strings.Contains(out, `"ok":true`) || !strings.Contains(out, `"unkeyed":0,`) {
+		t.Errorf("verify: %s", out)
+	}
+}
+
 // The demo never deletes in a store that it is pointed at, and is not led there
 // by DATABASE_URL.
 func TestDemoElsewhere(t *testing.T) {

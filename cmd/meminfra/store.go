@@ -150,8 +150,13 @@ func (a *app) withMemory(ctx context.Context, create bool, fn func(*meminfra.Mem
 	return a.withTarget(ctx, t, create, opts, func(ml *meminfra.MemoryLayer, _ storage.Store) error { return fn(ml) })
 }
 
-// builtin are the options without any model, whatever the environment says.
-func (a *app) builtin() *meminfra.Options { return &meminfra.Options{Now: a.now} }
+// builtin are the options without any model, whatever the environment says; the
+// ledger has its key all the same.
+func (a *app) builtin() *meminfra.Options {
+	opts := &meminfra.Options{Now: a.now}
+	opts.LedgerKey, opts.OldLedgerKeys = a.ledgerKeys()
+	return opts
+}
 
 func (a *app) withTarget(ctx context.Context, t target, create bool, opts *meminfra.Options, fn func(*meminfra.MemoryLayer, storage.Store) error) (err error) {
 	store, err := a.openStore(ctx, t, create)
