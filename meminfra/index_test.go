@@ -56,6 +56,52 @@ func TestIndexIsTheSameHoweverItCameToBe(t *testing.T) {
 	})
 }
 
+// Hundreds of users share a memory that holds the indexes of a few: whoever was
+// pushed out comes back with the same hits, and no search fails. Source: issue 5.
+func TestManyUsersUnderASmallBudget(t *testing.T) {
+	const users = 200
+	onStores(t, func(t *testing.T, store storage.Store) {
+		budget := int64(64 << 10)
+		wide := newLayer(t, store, frozen)
+		small := newLayer(t, store, frozen, randomIDs, func(o *meminfra.Options) { o.IndexBudget = budget })
+		name := func(i int) string { return fmt.Sprint("user ", i) }
+		for i := range users {
+			mustAdd(t, wide, addTo(name(i), "c", told("I live in "+cities[i%len(cities)]+".", fmt.Sprintf("We cooked soup number %d.", i))...))
+		}
+		for round := range 2 {
+			for i := range users {
+				i = (i + round*users/2) % users
+				for _, q := range []string{"Where do I live?", fmt.Sprint("soup number ", i)} {
+					req := meminfra.SearchRequest{UserID: name(i), Query: q}
+					want := mustSearch(t, wide, req).Hits
+					if len(want) == 0 {
+						t.Fatalf("%s: nothing found for %q", name(i), q)
+					}
+					sameHits(t, name(i)+": "+q, mustSearch(t, small, req).Hits, want)
+				}
+			}
+		}
+		kept := func(ml *meminfra.MemoryLayer) (n int, bytes int64) {
+			for i := range users {
+				st, err := ml.IndexStatus(t.Context(), meminfra.IndexRequest{UserID: name(i)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if st.Loaded {
+					n, bytes = n+1, bytes+st.Bytes
+				}
+			}
+			return n, bytes
+		}
+		if n, bytes := kept(small); n == 0 || n > users/2 || bytes > budget {
+			t.Errorf("%d of %d indexes kept, %d bytes of %d", n, users, bytes, budget)
+		}
+		if n, _ := kept(wide); n != users {
+			t.Errorf("%d of %d indexes kept under the default budget", n, users)
+		}
+	})
+}
+
 // What one layer writes the other sees at its next call: a new fact, its end,
 // a message.
 func TestWritesOfAnotherLayerAreSeen(t *testing.T) {
