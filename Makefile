@@ -82,6 +82,7 @@ soak-index: ## Ten minutes of everything at once on the index
 .PHONY: crash
 crash: ## Kill 200 processes on each store at random moments, and look what they left
 	CRASHES=200 $(GO) test ./meminfra -run TestCrashes -timeout 60m -count=1 -v
+	CRASHES=200 $(GO) test ./migrate -run TestKilledAnywhere -timeout 60m -count=1 -v
 
 .PHONY: demo
 demo: ## Run the demo

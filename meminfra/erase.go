@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/storage"
@@ -313,6 +314,10 @@ func (e *erasing) witnesses(r *storage.ItemRecord) []storage.EvidenceRecord {
 // commit erases, settles what is left and writes the tombstone.
 func (e *erasing) commit(c *Certificate) error {
 	head := e.tx.Head()
+	at, err := e.moments()
+	if err != nil {
+		return err
+	}
 	erased, err := e.tx.Erase(e.ctx, storage.Erasure{ID: e.newID(), At: c.At,
 		Items: slices.Sorted(maps.Keys(e.items)), Episodes: slices.Sorted(maps.Keys(e.episodes)),
 		Decisions: decisionIDs(e.bearing.Decisions), Traces: e.bearing.Traces, Keys: e.receipts()})
@@ -321,7 +326,7 @@ func (e *erasing) commit(c *Certificate) error {
 	}
 	c.count(erased)
 	chain := e.chainAt(head)
-	if err := e.entomb(e.ctx, e.tx, chain, erased.Covered, c); err != nil {
+	if err := e.entomb(e.ctx, e.tx, chain, erased.Covered, at, c); err != nil {
 		return err
 	}
 	if err := e.resettle(); err != nil {
@@ -334,6 +339,32 @@ func (e *erasing) commit(c *Certificate) error {
 		return nil
 	}
 	return e.w.write(e.ctx, e.tx, chain)
+}
+
+// moments are when what goes was written, and closed. Evidence came with a decision.
+func (e *erasing) moments() ([]time.Time, error) {
+	set := map[time.Time]bool{}
+	said, err := e.tx.Episodes(e.ctx, slices.Sorted(maps.Keys(e.episodes)))
+	for i := range said {
+		set[said[i].RecordedAt] = true
+	}
+	for id := range e.items {
+		r := e.records[id]
+		if r == nil {
+			continue
+		}
+		set[r.RecordedAt] = true
+		for _, s := range r.States {
+			set[s.SystemFrom], set[s.SystemTo] = true, true
+		}
+		for _, c := range r.Conflicts {
+			set[c.At] = true
+		}
+	}
+	for i := range e.bearing.Decisions {
+		set[e.bearing.Decisions[i].At] = true
+	}
+	return slices.Collect(maps.Keys(set)), err
 }
 
 // receipts are the idempotency keys whose result names something that goes.

@@ -154,8 +154,9 @@ type ForgetResult struct {
 // is still said, and nothing that had been replaced comes back by it. A
 // tombstone without content stays in the ledger. It may be repeated: a call
 // that was stopped half-way is finished by the next. Each partition is erased as one. Its second half rewrites
-// the database's files, which takes as long as copying them; the certificate
-// says pending if something was in the way. Errors: ErrNoSelector,
+// a SQLite file (seconds for each 100 MiB, as much disk again, and writers wait) or
+// vacuums PostgreSQL's tables; the certificate says pending if something was in the
+// way. Errors: ErrNoSelector,
 // ErrSelectors, ErrNoUser, ErrNotFound for an unknown ID and, in shared memory,
 // for one that another told, ErrTwoScopes, ErrFilter, ErrClosed and those of the store. Source: design section 8.
 func (m *MemoryLayer) Forget(ctx context.Context, req ForgetRequest) (*ForgetResult, error) {
@@ -323,7 +324,7 @@ func (m *MemoryLayer) eraseAll(ctx context.Context, p memory.Partition, c *Certi
 			return errNothing
 		}
 		c.count(erased)
-		if err := m.entomb(ctx, tx, m.chainAt(tx.Head()), erased.Covered, c); err != nil {
+		if err := m.entomb(ctx, tx, m.chainAt(tx.Head()), erased.Covered, nil, c); err != nil {
 			return err
 		}
 		return unlessDry(c.DryRun)
@@ -350,7 +351,10 @@ func quiet(err error) error {
 // forgetGrants erases the grants that name a user, in the tenant's directory.
 func (m *MemoryLayer) forgetGrants(ctx context.Context, userID string, c *Certificate) error {
 	directory := m.directory()
-	var ids []string
+	var (
+		ids []string
+		at  []time.Time
+	)
 	all, err := m.store.Grants(ctx, directory.ID(), storage.GrantParams{})
 	if err != nil {
 		return err
@@ -368,7 +372,7 @@ func (m *MemoryLayer) forgetGrants(ctx context.Context, userID string, c *Certif
 			return err
 		}
 		for _, g := range list {
-			ids = append(ids, g.ID)
+			ids, at = append(ids, g.ID), append(at, g.At)
 		}
 	}
 	if len(ids) == 0 {
@@ -381,7 +385,7 @@ func (m *MemoryLayer) forgetGrants(ctx context.Context, userID string, c *Certif
 		}
 		c.count(erased)
 		own := *c // the certificate shows the user's own chain
-		if err := m.entomb(ctx, tx, m.chainAt(tx.Head()), erased.Covered, &own); err != nil {
+		if err := m.entomb(ctx, tx, m.chainAt(tx.Head()), erased.Covered, at, &own); err != nil {
 			return err
 		}
 		c.Tombstones = own.Tombstones

@@ -41,7 +41,11 @@ func openPostgres(t testing.TB) storage.Store {
 // migratedPostgres returns the URL of a fresh schema at its head.
 func migratedPostgres(t testing.TB) string {
 	t.Helper()
-	url := pgtest.URL(t)
+	return migrated(t, pgtest.URL(t))
+}
+
+func migrated(t testing.TB, url string) string {
+	t.Helper()
 	m, err := migrate.For(url, migratepg.Dialect)
 	if err != nil {
 		t.Fatal(err)

@@ -73,7 +73,7 @@ func titles(text string) []string {
 func plain(text string) []string {
 	for _, r := range [][2]string{
 		{`text COLLATE "C"`, "TEXT"}, {"double precision", "REAL"}, {"bigint", "INTEGER"}, {"boolean", "INTEGER"},
-		{"integer", "INTEGER"}, {"bytea", "BLOB"},
+		{"integer", "INTEGER"}, {"bytea", "BLOB"}, {"x''", "''"},
 	} {
 		text = strings.ReplaceAll(text, r[0], r[1])
 	}

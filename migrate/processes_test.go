@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -147,5 +148,45 @@ func TestKilledHalfWay(t *testing.T) {
 		if applied, err := m.Up(t.Context(), target); err != nil || len(applied) != 1 {
 			t.Errorf("the next process applied %v, %v", applied, err)
 		}
+	})
+}
+
+// A process killed at any moment of migrating leaves the database where some
+// step ended: the next process brings it to its head, whatever the moment was.
+// `make crash` kills 200 on each database.
+func TestKilledAnywhere(t *testing.T) {
+	kills, err := strconv.Atoi(os.Getenv("CRASHES"))
+	if err != nil {
+		kills = 4
+	}
+	each(t, func(t *testing.T, m *migrate.Migrator, target string) {
+		left := map[uint]int{}
+		for range kills {
+			target := target
+			if strings.HasPrefix(target, "sqlite:") {
+				target = "sqlite:" + filepath.Join(t.TempDir(), "memory.db")
+			} else {
+				target = pgtest.URL(t)
+			}
+			cmd := process(t, target, "")
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Duration(rand.IntN(200)) * time.Millisecond) // any moment will do, also after the end
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			s, err := m.Status(t.Context(), target)
+			if err != nil || s.Dirty {
+				t.Fatalf("after the kill: %+v, %v", s, err)
+			}
+			left[s.Version]++
+			if _, err := m.Up(t.Context(), target); err != nil {
+				t.Fatalf("from step %d: %v", s.Version, err)
+			}
+			if err := m.Check(t.Context(), target); err != nil {
+				t.Error(err)
+			}
+		}
+		t.Logf("processes that were killed, by the step they left: %v", left)
 	})
 }

@@ -62,3 +62,20 @@ func TestDoctorFindsDamage(t *testing.T) {
 		t.Errorf("no database: %+v", o)
 	}
 }
+
+// A database without its schema is told to migrate, on both stores; an empty one
+// with it is in order. Case A19 (d).
+func TestDoctorOfAnUnmigratedDatabase(t *testing.T) {
+	onStores(t, func(t *testing.T, c *cli) {
+		c.ok("migrate")
+		c.ok("doctor")
+		c.ok("migrate", "down")
+		o := c.run("doctor", "--fix")
+		if o.code != exitFailure || strings.Count(o.stdout, "WRONG") != 1 || !strings.Contains(o.stdout, "WRONG  schema") ||
+			!strings.Contains(o.stdout, "try: meminfra migrate") {
+			t.Errorf("%+v", o)
+		}
+		c.ok("migrate")
+		c.ok("doctor")
+	})
+}

@@ -13,9 +13,10 @@ import (
 type Eraser interface {
 	// Episodes is Reader.Episodes within the commit.
 	Episodes(ctx context.Context, ids []string) ([]memory.Episode, error)
-	// Entries streams the partition's ledger as it was when the commit began;
-	// fn must not use the commit.
-	Entries(ctx context.Context, after int64, fn func(memory.Entry) error) error
+	// Entries streams the partition's ledger as it was when the commit began:
+	// the entries made at one of those moments, all of them if at is nil. fn must
+	// not use the commit.
+	Entries(ctx context.Context, at []time.Time, fn func(memory.Entry) error) error
 	// Bearing returns what names one of those items or episodes.
 	Bearing(ctx context.Context, items, episodes []string) (Bearing, error)
 	// Contributed returns the ids of the partition's items and episodes that a user
@@ -24,6 +25,18 @@ type Eraser interface {
 	// Erase deletes rows, sets the partition's Erased to this commit's change
 	// number, and notes the erasure as pending until Scrub has been done.
 	Erase(ctx context.Context, e Erasure) (Erased, error)
+}
+
+// Micros are moments as the stores keep them, nil for nil.
+func Micros(at []time.Time) []int64 {
+	if at == nil {
+		return nil
+	}
+	list := make([]int64, len(at))
+	for i, t := range at {
+		list[i] = memory.Micros(t)
+	}
+	return list
 }
 
 // Erasure names the rows to erase. An item takes along its states, evidence,

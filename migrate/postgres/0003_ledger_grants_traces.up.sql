@@ -79,11 +79,11 @@ CREATE UNIQUE INDEX feedback_once ON feedback (partition, trace, key) WHERE key 
 -- Which items a reward was given for. What counts for and against an item is
 -- summed from these rows.
 CREATE TABLE credit (
-    partition TEXT COLLATE "C" NOT NULL,
-    feedback  TEXT COLLATE "C" NOT NULL,
-    item      TEXT COLLATE "C" NOT NULL,
-    reward    DOUBLE PRECISION NOT NULL,
-    change    BIGINT NOT NULL,
+    partition text COLLATE "C" NOT NULL,
+    feedback  text COLLATE "C" NOT NULL,
+    item      text COLLATE "C" NOT NULL,
+    reward    double precision NOT NULL,
+    change    bigint NOT NULL,
     PRIMARY KEY (partition, feedback, item),
     FOREIGN KEY (partition, feedback) REFERENCES feedback (partition, feedback),
     FOREIGN KEY (partition, item) REFERENCES item (partition, item)
@@ -94,13 +94,13 @@ CREATE INDEX credit_change ON credit (partition, change);
 -- What a user is asked to confirm: a token lets one call pass once. Neither the
 -- token nor the call is kept, only their hashes.
 CREATE TABLE confirmation (
-    partition    TEXT COLLATE "C" NOT NULL,
-    confirmation TEXT COLLATE "C" NOT NULL,
-    token_hash   BYTEA NOT NULL,
-    call_hash    BYTEA NOT NULL,
-    at           BIGINT NOT NULL,
-    expires_at   BIGINT NOT NULL,
-    used_at      BIGINT,
+    partition    text COLLATE "C" NOT NULL,
+    confirmation text COLLATE "C" NOT NULL,
+    token_hash   bytea NOT NULL,
+    call_hash    bytea NOT NULL,
+    at           bigint NOT NULL,
+    expires_at   bigint NOT NULL,
+    used_at      bigint,
     PRIMARY KEY (partition, confirmation)
 );
 CREATE INDEX confirmation_expiry ON confirmation (partition, expires_at);

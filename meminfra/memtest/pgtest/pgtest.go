@@ -71,6 +71,30 @@ func URL(t testing.TB) string {
 	return withParam(found.url, "search_path", schema)
 }
 
+// Database is URL in a database of its own, for what sessions on other schemas
+// of one database would disturb.
+func Database(t testing.TB) string {
+	t.Helper()
+	URL(t) // finds the server
+	name := "meminfra_test_" + randomHex(8)
+	if err := exec(t.Context(), "CREATE DATABASE "+name); err != nil {
+		t.Fatalf("pgtest: create database: %v", err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := exec(ctx, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+			t.Logf("pgtest: drop database: %v", err)
+		}
+	})
+	u, err := url.Parse(found.url)
+	if err != nil {
+		t.Fatal("pgtest: the server's URL does not parse")
+	}
+	u.Path = "/" + name
+	return u.String()
+}
+
 // unavailable skips the test loudly, or fails it where a server is required.
 func unavailable(t testing.TB, err error) {
 	t.Helper()

@@ -20,9 +20,9 @@ func (t *tx) Episodes(ctx context.Context, ids []string) ([]memory.Episode, erro
 }
 
 // Entries implements storage.Eraser.
-func (t *tx) Entries(ctx context.Context, after int64, fn func(memory.Entry) error) error {
-	rows, err := t.sql.Query(ctx, selectEntry+` WHERE partition = $1 AND seq > $2 AND seq <= $3 ORDER BY seq`,
-		t.head.Partition, after, t.head.LedgerSeq)
+func (t *tx) Entries(ctx context.Context, at []time.Time, fn func(memory.Entry) error) error {
+	rows, err := t.sql.Query(ctx, selectEntry+` WHERE partition = $1 AND seq <= $2 AND ($3::bigint[] IS NULL OR at = ANY($3)) ORDER BY seq`,
+		t.head.Partition, t.head.LedgerSeq, storage.Micros(at))
 	if err != nil {
 		return t.failed(ctx, "entries", err)
 	}

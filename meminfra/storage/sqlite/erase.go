@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"encoding/json"
 	"strconv"
 	"time"
 
@@ -17,9 +18,14 @@ func (t *tx) Episodes(ctx context.Context, ids []string) ([]memory.Episode, erro
 }
 
 // Entries implements storage.Eraser.
-func (t *tx) Entries(ctx context.Context, after int64, fn func(memory.Entry) error) error {
-	return t.c.each(ctx, `SELECT `+entryColumns+` FROM ledger WHERE partition = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq`,
-		[]any{t.head.Partition, after, t.head.LedgerSeq}, func(row scanner) error {
+func (t *tx) Entries(ctx context.Context, at []time.Time, fn func(memory.Entry) error) error {
+	moments, err := json.Marshal(storage.Micros(at)) // null for nil
+	if err != nil {
+		return err
+	}
+	return t.c.each(ctx, `SELECT `+entryColumns+` FROM ledger WHERE partition = ?1 AND seq <= ?2
+AND (?3 = 'null' OR at IN (SELECT value FROM json_each(?3))) ORDER BY seq`,
+		[]any{t.head.Partition, t.head.LedgerSeq, string(moments)}, func(row scanner) error {
 			var e memory.Entry
 			if err := scanEntry(row, &e); err != nil {
 				return err
@@ -124,7 +130,10 @@ func (s *Store) Pending(ctx context.Context) (n int, err error) {
 
 // Scrub implements storage.Cleaner: the file is written anew without its free
 // pages, and the write-ahead log, which holds the old ones, is emptied. A reader
-// that still looks at an older state keeps the log from it.
+// that still looks at an older state keeps the log from it. secure_delete alone
+// has overwritten the deleted cells, but neither the copies that balancing pages may
+// have left nor the log, and incremental_vacuum moves whole pages: only a new file
+// is sure to hold live rows alone.
 func (s *Store) Scrub(ctx context.Context) (pending int, err error) {
 	var done []string
 	err = s.with(ctx, s.writer, func(c *conn) error {

@@ -134,11 +134,16 @@ func eraseAll(t *testing.T, s storage.Store) {
 	before.Change++
 	before.Erased = before.Change
 	same(t, "changes", c, storage.Changes{Head: before, Reset: true})
-	seen := 0
-	commit(t, s, ada, func(tx storage.Tx) error {
-		return tx.Entries(t.Context(), 0, func(memory.Entry) error { seen++; return nil })
-	})
-	same(t, "entries", seen, 1)
+	for _, c := range []struct {
+		at   []time.Time
+		want int
+	}{{nil, 1}, {[]time.Time{}, 0}, {[]time.Time{newEntry(ada, 1).At.Add(time.Second)}, 0}, {[]time.Time{{}, newEntry(ada, 1).At}, 1}} {
+		seen := 0
+		commit(t, s, ada, func(tx storage.Tx) error {
+			return tx.Entries(t.Context(), c.at, func(memory.Entry) error { seen++; return nil })
+		})
+		same(t, "entries", seen, c.want)
+	}
 	same(t, "another partition", len(changes(t, s, bob, 0).Items), 3)
 	putEpisodes(t, s, ada, 1) // the ids are free again
 }
