@@ -29,7 +29,7 @@ type WhyResult struct {
 	Items   []WhyItem  `json:"items"`  // by rank
 	Quoted  []WhyQuote `json:"quoted"` // messages that were hits themselves
 	Shared  int        `json:"shared"` // hits from others' memory, which are theirs to explain
-	Gone    []string   `json:"gone"`   // hits that were forgotten since
+	Gone    []string   `json:"gone"`   // hits that were forgotten since, or may be seen no more
 }
 
 // WhyItem is one item, the decisions behind it and what was said.
@@ -43,6 +43,7 @@ type WhyItem struct {
 	Status    memory.Status `json:"status"`
 	Decisions []WhyDecision `json:"decisions"` // the one that made it first, then those that changed it
 	Evidence  []WhyQuote    `json:"evidence"`
+	Conflicts []string      `json:"conflicts"` // ids of the items that it contradicts now
 }
 
 // WhyDecision is a decision and the ledger entry that records it.
@@ -122,6 +123,7 @@ type reasoning struct {
 	items     map[string]storage.ItemRecord
 	episodes  map[string]memory.Episode
 	decisions map[string]WhyDecision
+	conflicts map[string][]string
 }
 
 func (w *reasoning) run() error {
@@ -163,6 +165,14 @@ func (w *reasoning) read(items, episodes []string) error {
 	records, err := store.Items(w.ctx, w.partition, items)
 	if err != nil {
 		return err
+	}
+	shown, err := w.reading.Show(w.ctx, w.partition, records, time.Time{})
+	if err != nil {
+		return err
+	}
+	w.conflicts = map[string][]string{}
+	for _, r := range shown {
+		w.conflicts[r.ID] = r.Conflicts
 	}
 	w.items, w.episodes, w.decisions = map[string]storage.ItemRecord{}, map[string]memory.Episode{}, map[string]WhyDecision{}
 	var decisions []string
@@ -219,7 +229,7 @@ func (w *reasoning) enter() error {
 
 func (w *reasoning) item(t memory.TraceItem, r storage.ItemRecord) WhyItem {
 	item := WhyItem{ID: r.ID, Rank: t.Rank, Cited: t.Cited, Kind: r.Kind, Text: r.Text, Authority: r.Authority.String(),
-		Status: r.Present().Status, Decisions: []WhyDecision{}, Evidence: []WhyQuote{}}
+		Status: r.Present().Status, Decisions: []WhyDecision{}, Evidence: []WhyQuote{}, Conflicts: append([]string{}, w.conflicts[r.ID]...)}
 	ids := []string{r.Decision}
 	for _, s := range r.States {
 		ids = append(ids, s.Decision)

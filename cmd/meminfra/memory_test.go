@@ -118,7 +118,7 @@ func TestJSONShapes(t *testing.T) {
 		wantKeys(t, "search", found, "hits shared trace_id intent route degraded usage")
 		hits := found["hits"].([]any)
 		hit := hits[0].(map[string]any)
-		wantKeys(t, "hit", hit, "id kind text score ranks authority status predicate value valid_from valid_to evidence")
+		wantKeys(t, "hit", hit, "id kind text score ranks authority status predicate value valid_from valid_to evidence conflicts")
 		wantKeys(t, "ranks", hit["ranks"], "structured lexical vector")
 		wantKeys(t, "evidence", hit["evidence"].([]any)[0], "episode_id message_id quote")
 		if hit["value"] != "SQLite" || hit["authority"] != "authorized" || hit["status"] != "active" || hit["valid_to"] != nil {

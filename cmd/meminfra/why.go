@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -60,6 +61,9 @@ func (a *app) printWhy(res *meminfra.WhyResult) {
 			cited = "cited"
 		}
 		fmt.Fprintf(a.stdout, "    %s\n", joinNonEmpty([]string{cited, i.Authority, string(i.Status), "id " + i.ID}, ", "))
+		if len(i.Conflicts) > 0 {
+			fmt.Fprintf(a.stdout, "    contradicts %s\n", strings.Join(i.Conflicts, ", "))
+		}
 		for _, d := range i.Decisions {
 			by := joinNonEmpty([]string{d.Extractor, d.Model}, ", ")
 			fmt.Fprintf(a.stdout, "    decided %s: %s %s %s\n", stamp(d.At), d.Action, reasonText(d.Reason), parens(by))

@@ -23,6 +23,7 @@ type Record struct {
 	ValidFrom *time.Time       `json:"valid_from"` // nil: unknown
 	ValidTo   *time.Time       `json:"valid_to"`   // nil: open
 	Evidence  []EvidenceRef    `json:"evidence"`
+	Conflicts []string         `json:"conflicts"` // ids of the items that it contradicts now
 	// Stale says which of the items it was made of no longer count; only
 	// there for items derived from others.
 	Stale []StaleCause `json:"stale,omitempty"`
@@ -38,7 +39,6 @@ type Record struct {
 	Seq            int64           `json:"-"`
 	Supersedes     string          `json:"-"`
 	Metadata       memory.Metadata `json:"-"`
-	Conflicts      []string        `json:"-"` // ids of the items that it contradicts now
 	DerivedFrom    []string        `json:"-"` // ids of the items that it was made of
 }
 
@@ -99,10 +99,11 @@ func (h Hit) MarshalJSON() ([]byte, error) {
 		ValidFrom *time.Time       `json:"valid_from"`
 		ValidTo   *time.Time       `json:"valid_to"`
 		Evidence  []EvidenceRef    `json:"evidence"`
+		Conflicts []string         `json:"conflicts"`
 		Stale     []StaleCause     `json:"stale,omitempty"`
 		Sharing
 	}{h.ID, h.Kind, h.Text, h.Score, h.Ranks, h.Authority, h.Status, h.Predicate,
-		h.Value, h.ValidFrom, h.ValidTo, h.Evidence, h.Stale, h.Sharing})
+		h.Value, h.ValidFrom, h.ValidTo, h.Evidence, append([]string{}, h.Conflicts...), h.Stale, h.Sharing})
 }
 
 // Result is the outcome of a search.

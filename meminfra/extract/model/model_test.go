@@ -489,6 +489,44 @@ func TestPurposeAndSecondID(t *testing.T) {
 	}
 }
 
+// TestNeeds: a memory may need quotes of several messages, each of the window and
+// with words; what a tool must complete is nobody's preference.
+func TestNeeds(t *testing.T) {
+	in := input("user", "My card ends in 8841.")
+	tool := in.Target[0]
+	tool.Episode.ID, tool.Role, tool.Content = "other", memory.RoleTool, "The full number is 4400123456788841."
+	tool.Speaks = memory.Subject{}
+	in.Target = append(in.Target, tool)
+	need := func(message, quote string) map[string]any { return map[string]any{"message": message, "quote": quote} }
+	for name, c := range map[string]struct {
+		needs  any
+		reason string
+		parts  int
+	}{
+		"none": {[]any{}, "", 0}, "null": {nil, "", 0},
+		"another": {[]any{need("m2", "The full number is 4400123456788841.")}, "", 1},
+		"unknown": {[]any{need("m9", "x")}, "needs_unknown_message", 0}, "no words": {[]any{need("m2", " ")}, "needed_no_quote", 0},
+		"no list": {"m2", "wrong_type", 0},
+	} {
+		out, _, err := run(t, in, reply(p("My card ends in 8841.", "kind", "preference", "needs", c.needs)))
+		switch {
+		case err != nil:
+			t.Errorf("%s: %v", name, err)
+		case c.reason != "":
+			if len(out.Candidates) != 0 || len(out.Rejections) != 1 || out.Rejections[0].Reason != c.reason {
+				t.Errorf("%s: %+v", name, out)
+			}
+		case len(out.Candidates) != 1 || len(out.Candidates[0].Needs) != c.parts:
+			t.Errorf("%s: %+v", name, out)
+		case c.parts == 1:
+			part := out.Candidates[0].Needs[0]
+			if part.EpisodeID != "other" || part.Start != 0 || out.Candidates[0].Kind != memory.KindFact {
+				t.Errorf("%s: %+v of kind %s", name, part, out.Candidates[0].Kind)
+			}
+		}
+	}
+}
+
 // TestSchemaGolden shows a change of what the model is asked for.
 func TestSchemaGolden(t *testing.T) {
 	_, g, _ := run(t, input("user", "hi"), reply())

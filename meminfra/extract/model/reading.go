@@ -58,6 +58,9 @@ func (r *reading) take(w *window, list []proposalJSON) {
 			reason = "unknown_message"
 		default:
 			c, reason = r.candidate(&p, s)
+			if reason == "" {
+				reason = w.needed(&c, p.Needs)
+			}
 		}
 		if reason != "" {
 			r.reject(s, p.Predicate, reason)
@@ -124,6 +127,29 @@ func (r *reading) candidate(p *proposal, s *segment) (c extract.Candidate, reaso
 	}
 	r.settleKind(&c, s)
 	return c, ""
+}
+
+// needed adds the further quotes that a candidate rests on, of messages of the
+// window. What a tool or a document must complete is nobody's preference.
+func (w *window) needed(c *extract.Candidate, list []need) (reason string) {
+	for _, n := range list {
+		s := w.find(n.Message)
+		switch {
+		case s == nil:
+			return "needs_unknown_message"
+		case memory.IsBlank(n.Quote):
+			return "needed_no_quote"
+		}
+		part := extract.Part{EpisodeID: s.message.Episode.ID, Quote: n.Quote, Start: -1}
+		if start, _, ok := extract.FindQuote(s.text(), n.Quote, -1); ok {
+			part.Start = s.start + start
+		}
+		c.Needs = append(c.Needs, part)
+		if s.message.Role.Authority() == memory.Unendorsed && c.Kind != memory.KindEvent && c.Kind != memory.KindExperience {
+			c.Kind = memory.KindFact
+		}
+	}
+	return ""
 }
 
 // checkWords checks the members that are one of a few words, and those that

@@ -28,12 +28,19 @@ type proposal struct {
 	Importance  *float64 `json:"importance" jsonschema:"minimum=0,maximum=1"`
 	Message     string   `json:"message"`
 	Quote       string   `json:"quote"`
+	Needs       []need   `json:"needs"`
+}
+
+// need is a further quote without which a memory is not said.
+type need struct {
+	Message string `json:"message"`
+	Quote   string `json:"quote"`
 }
 
 // members are the names that a proposal may have.
 var members = map[string]bool{"kind": true, "text": true, "subject_type": true, "subject_name": true, "predicate": true,
 	"value": true, "polarity": true, "from": true, "to": true, "future": true, "past": true, "confidence": true,
-	"importance": true, "message": true, "quote": true}
+	"importance": true, "message": true, "quote": true, "needs": true}
 
 // scalar is a text that a model may give as a number: an age.
 type scalar string
