@@ -280,7 +280,7 @@ func (a *addition) item(c *extract.Candidate, episode *memory.Episode) (_ memory
 		Salt:       newSalt(),
 	}
 	if len(item.Predicate) > memory.MaxFieldBytes || len(item.Value) > memory.MaxFieldBytes ||
-		len(subject.Name) > memory.MaxFieldBytes || len(item.Text) > memory.MaxMessageBytes {
+		len(subject.Name) > memory.MaxFieldBytes || len(item.Text) > max(memory.MaxTextBytes, len(c.Quote)) {
 		return memory.Item{}, "too_long"
 	}
 	return item, a.canonicalise(&item)

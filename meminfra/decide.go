@@ -263,12 +263,27 @@ func (l *line) act(plan reconcile.Plan, c *claim) ActionTaken {
 	}
 	for _, act := range plan.Acts {
 		if act.Statement == s.ID {
-			out.Action, out.Reason = act.Action, act.Reason
-			out.ItemID, out.SupersededID = l.id(act.Target), l.id(act.Superseded)
+			out.ItemID = l.id(act.Target)
+			if !l.repeats(c, s.ID) {
+				out.Action, out.Reason, out.SupersededID = act.Action, act.Reason, l.id(act.Superseded)
+			}
 			break
 		}
 	}
 	return out
+}
+
+// repeats reports a claim whose statement an earlier one of the same call makes.
+func (l *line) repeats(c *claim, statement string) bool {
+	for _, earlier := range l.claims {
+		if earlier == c {
+			return false
+		}
+		if s := earlier.statement(); s.ID == statement {
+			return true
+		}
+	}
+	return false
 }
 
 // change gives a stored item its next state.

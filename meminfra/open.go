@@ -21,6 +21,9 @@ type openWorld struct {
 	records map[string]*storage.ItemRecord // by id
 	same    map[string][]string            // ids by text key
 	used    map[string]bool                // ids of what this commit has closed
+	// facts are controlled facts in the same words: what stands in the vocabulary is
+	// not remembered beside it.
+	facts []memory.Item
 }
 
 // openWorld reads what the open-world claims may meet, as it is now. Errors:
@@ -44,11 +47,30 @@ func (w *batch) openWorld(ctx context.Context, tx storage.Tx, claims []claim) (*
 		return nil, err
 	}
 	for i := range stored {
-		if r := &stored[i]; r.FactKey == "" {
+		switch r := &stored[i]; {
+		case r.FactKey == "":
 			o.know(r)
+		case r.Present().Status == memory.StatusActive && !o.hidden(&r.Item):
+			o.facts = append(o.facts, r.Item)
 		}
 	}
 	return o, o.readNear(ids)
+}
+
+// asFact finds the controlled fact that says the same in the same words with at
+// least the claim's authority, nil for none. Another extractor, or another
+// candidate for the same sentence, has named its predicate where this one did not.
+func (o *openWorld) asFact(c *claim) *memory.Item {
+	for _, list := range [][]memory.Item{o.facts, o.items} { // stored, and of this very commit
+		for i := range list {
+			f := &list[i]
+			if f.FactKey != "" && f.Polarity == c.item.Polarity && f.Subject == c.item.Subject && f.Scope.UserID == c.item.Scope.UserID &&
+				f.Authority >= c.item.Authority && !outlives(c, f) && textKey(*f) == c.item.TextKey {
+				return f
+			}
+		}
+	}
+	return nil
 }
 
 // readNear reads the items near the claims, and checks that the manager knew them
@@ -100,6 +122,10 @@ func (o *openWorld) decide(c *claim) (ActionTaken, error) {
 			v.Reason = reconcile.ReasonEcho
 		}
 		return o.witness(c, v, known, []string{known.ID}), nil
+	}
+	if fact := o.asFact(c); fact != nil {
+		// No evidence: what supports a fact of the vocabulary is a statement of it.
+		return o.report(c, reconcile.Verdict{Action: memory.ActionNoop, Reason: reconcile.ReasonSameValue}, fact, "", []string{fact.ID}), nil
 	}
 	told := reconcile.Told{Item: c.item, Statement: c.statement()}
 	if weaker := o.weaker(c); weaker != nil {

@@ -17,6 +17,7 @@ const (
 	MaxMessages      = 1000
 	MaxIDBytes       = 256
 	MaxFieldBytes    = 1 << 10 // subject, predicate, value
+	MaxTextBytes     = 8 << 10 // what an extractor makes a memory say; one that is quoted may be as long as its quote
 	MaxQueryBytes    = 8 << 10
 	MaxMetadataBytes = 64 << 10
 )
