@@ -38,8 +38,8 @@ func TestCrashProcess(t *testing.T) {
 		return
 	}
 	store := openTarget(t, target)
-	ml := newLayer(t, store, randomIDs)
-	renamed := newLayer(t, store, randomIDs, withEmbedder(bagOfWords{"bag" + round, 8}))
+	ml := inTenant(t, store, "round "+round)
+	renamed := newLayer(t, store, randomIDs, withEmbedder(bagOfWords{"bag" + round, 8}), func(o *meminfra.Options) { o.Tenant = "round " + round })
 	for n := 0; ; n++ {
 		id := fmt.Sprint(round, "-", n)
 		mustAdd(t, ml, addTo("ada", "kept", said(id, "I use PostgreSQL, note "+id+".", n)))
@@ -76,25 +76,35 @@ func inTenant(t *testing.T, store storage.Store, tenant string) *meminfra.Memory
 // `make crash` kills 200 on each store.
 func TestCrashes(t *testing.T) {
 	onTargets(t, func(t *testing.T, store storage.Store, target string) {
-		kept := map[string]bool{}
+		kept := map[int][]string{}
 		for round := range crashes() {
-			done := killed(t, round, target)
-			for _, id := range done["kept"] {
-				kept[id] = true
-			}
-			checkCrashed(t, store, kept)
-			checkGranted(t, store, done["granted"])
-			// The one under way may have been copied or not, and nothing between.
-			next := fmt.Sprint(round, "-", len(done["copied"]))
-			for _, id := range append(done["copied"], next) {
-				checkCopied(t, store, id, id != next)
-			}
+			t.Run(strconv.Itoa(round), func(t *testing.T) { // which closes its layers
+				done := killed(t, round, target)
+				kept[round] = done["kept"]
+				checkCrashed(t, store, round)
+				checkKept(t, store, round, kept[round])
+				checkGranted(t, store, round, done["granted"])
+				// The one under way may have been copied or not, and nothing between.
+				next := fmt.Sprint(round, "-", len(done["copied"]))
+				for _, id := range append(done["copied"], next) {
+					checkCopied(t, store, id, id != next)
+				}
+			})
 		}
-		t.Logf("%d processes were killed, %d messages were committed and kept", crashes(), len(kept))
-		if len(kept) == 0 {
+		total := 0
+		for round, list := range kept {
+			total += len(list)
+			checkKept(t, store, round, list)
+		}
+		t.Logf("%d processes were killed, %d messages were committed and kept", crashes(), total)
+		if total == 0 {
 			t.Error("no process came as far as a commit")
 		}
 	})
+}
+
+func ofRound(t *testing.T, store storage.Store, round int) *meminfra.MemoryLayer {
+	return inTenant(t, store, fmt.Sprint("round ", round))
 }
 
 // killed runs a process and kills it at a random moment after its first commit.
@@ -135,9 +145,9 @@ func killed(t *testing.T, round int, target string) map[string][]string {
 	return done
 }
 
-func checkGranted(t *testing.T, store storage.Store, granted []string) {
+func checkGranted(t *testing.T, store storage.Store, round int, granted []string) {
 	t.Helper()
-	res, err := newLayer(t, store, randomIDs).Grants().List(t.Context(), meminfra.ListGrantsRequest{UserID: "bob", History: true})
+	res, err := ofRound(t, store, round).Grants().List(t.Context(), meminfra.ListGrantsRequest{UserID: "bob", History: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,9 +170,22 @@ func checkCopied(t *testing.T, store storage.Store, id string, whole bool) {
 	}
 }
 
-func checkCrashed(t *testing.T, store storage.Store, kept map[string]bool) {
+func checkKept(t *testing.T, store storage.Store, round int, kept []string) {
 	t.Helper()
-	ml := newLayer(t, store, randomIDs)
+	var all []string
+	for _, r := range mustList(t, ofRound(t, store, round), "ada", meminfra.Filters{Kind: "episode"}) {
+		all = append(all, r.Text)
+	}
+	for _, id := range kept {
+		if !slices.Contains(all, "I use PostgreSQL, note "+id+".") {
+			t.Errorf("message %s was committed and is lost", id)
+		}
+	}
+}
+
+func checkCrashed(t *testing.T, store storage.Store, round int) {
+	t.Helper()
+	ml := ofRound(t, store, round)
 	res, err := ml.Doctor(t.Context(), meminfra.DoctorRequest{})
 	if err != nil {
 		t.Fatal(err)
@@ -170,15 +193,6 @@ func checkCrashed(t *testing.T, store storage.Store, kept map[string]bool) {
 	for _, c := range res.Checks {
 		if !c.OK && (c.Name == "ledger" || c.Name == "orphans") {
 			t.Errorf("after a kill: %+v", c)
-		}
-	}
-	there := map[string]bool{}
-	for _, e := range changesOf(t, store, "ada").Episodes {
-		there[e.MessageID] = true
-	}
-	for id := range kept {
-		if !there[id] {
-			t.Errorf("message %s was committed and is lost", id)
 		}
 	}
 	mustForget(t, ml, meminfra.ForgetRequest{UserID: "ada", ConversationID: "lost"})
