@@ -76,6 +76,7 @@ func (a *app) printRecord(r meminfra.Record) {
 		[2]string{"status", string(r.Status)},
 		[2]string{"holds", span(r.ValidFrom, r.ValidTo)},
 		[2]string{"said in", said},
+		[2]string{"shared", sharingText(r)},
 		[2]string{"recorded", recorded},
 		[2]string{"supersedes", r.Supersedes},
 		[2]string{"contradicts", strings.Join(r.Conflicts, ", ")},

@@ -34,6 +34,9 @@ type turns = iter.Seq2[turn, error]
 type importFlags struct {
 	user          string
 	userName      string
+	agent         string
+	team          string
+	public        bool
 	format        string
 	conversations []string
 	batch         int
@@ -78,6 +81,9 @@ else was done by hand stays behind. Adding them again adds nothing.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.user, "user", "", "whose memory (required for jsonl)")
 	flags.StringVar(&f.userName, "user-name", "", "what the user is called, where messages carry names")
+	flags.StringVar(&f.agent, "agent", "", "the agent through which it came")
+	flags.StringVar(&f.team, "team", "", "remember it for this team, whose member the user is")
+	flags.BoolVar(&f.public, "public", false, "remember it for everybody")
 	flags.StringVar(&f.format, "format", "jsonl", "jsonl, locomo or export")
 	flags.StringArrayVar(&f.conversations, "conversation", nil, "import this `conversation` only, repeatable")
 	flags.IntVar(&f.batch, "batch", 500, "messages stored at a time, 1 to 1000")
@@ -104,6 +110,9 @@ func (a *app) importFile(ctx context.Context, f importFlags, name string) error 
 		return usage("--as-new: only with --format export", "")
 	}
 	if f.format == "export" {
+		if f.agent != "" || f.team != "" || f.public {
+			return usage("--agent, --team and --public: an export says itself whose it is", "")
+		}
 		return a.importExport(ctx, f, file)
 	}
 	all, err := f.reader(file)
@@ -223,6 +232,7 @@ func (im *importer) flush(ctx context.Context) error {
 	}
 	head, last := im.pending[0], im.pending[len(im.pending)-1]
 	req := meminfra.AddRequest{UserID: head.user, UserName: im.flags.userName,
+		AgentID: im.flags.agent, TeamID: im.flags.team, Public: im.flags.public,
 		ConversationID: head.conversation, SessionID: head.session}
 	for _, t := range im.pending {
 		req.Messages = append(req.Messages, t.message)

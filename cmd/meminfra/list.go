@@ -42,6 +42,8 @@ func (a *app) listCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&req.UserID, "user", "", "whose memory (required)")
+	flags.StringVar(&req.TeamID, "team", "", "the memory of this team, whose member the user is, instead of his own")
+	flags.BoolVar(&req.Public, "public", false, "everybody's memory instead of the user's own")
 	flags.IntVar(&req.Limit, "limit", 50, "the size of a page, up to 1000")
 	flags.StringVar(&req.Cursor, "cursor", "", "where the page before ended")
 	flags.BoolVar(&asJSON, "json", false, "print the page as JSON")

@@ -107,7 +107,7 @@ func (a *app) recordLines(cells string, r meminfra.Record) {
 	case r.Status == memory.StatusActive:
 		status = ""
 	}
-	details := []string{factText(r), status, span(r.ValidFrom, r.ValidTo), "id " + r.ID}
+	details := []string{factText(r), status, span(r.ValidFrom, r.ValidTo), sharingText(r), "id " + r.ID}
 	fmt.Fprintf(a.stdout, "    %s\n", joinNonEmpty(details, ", "))
 }
 
@@ -137,6 +137,15 @@ func scopeText(scope, team string) string {
 		return "team " + oneLine(team)
 	}
 	return scope
+}
+
+// sharingText says where a shared memory comes from: "team red by bo"; "" for
+// one's own.
+func sharingText(r meminfra.Record) string {
+	if r.Scope == "" {
+		return ""
+	}
+	return scopeText(string(r.Scope), r.TeamID) + " by " + oneLine(r.By)
 }
 
 // span says in words how long something holds.
