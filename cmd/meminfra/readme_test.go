@@ -9,18 +9,22 @@ import (
 	"testing"
 )
 
-// readme returns the repository's root and its README.
+// readme returns the repository's root, and its README with the page on the
+// command behind it.
 func readme(t *testing.T) (root, text string) {
 	t.Helper()
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw, err := os.ReadFile(filepath.Join(root, "README.md"))
-	if err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"README.md", "docs/command.md"} {
+		raw, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text += string(raw)
 	}
-	return root, string(raw)
+	return root, text
 }
 
 // The Go example of the README compiles, runs, and prints what it says. It is
