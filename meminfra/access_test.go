@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -212,9 +213,19 @@ func TestHiddenMessagesAreNoContext(t *testing.T) {
 	})
 }
 
-// papers.md section 8, T5: rows hidden by scope, team, agent or resource change
-// neither results, order, scores nor count, on a warm index and on a fresh one.
+// papers.md section 8, T5: a thousand rows of random words, hidden by scope, team,
+// agent or resource, change neither results, order, scores nor count, on a warm
+// index and on a fresh one.
 func TestHiddenRowsDoNotWeighIn(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 5))
+	words := strings.Fields("I live in Lisbon and breed quail the log entry languages speak Dutch where do my of which Mia lives we keep")
+	saying := func() string {
+		var b strings.Builder
+		for range 3 + r.IntN(12) {
+			b.WriteString(words[r.IntN(len(words))] + " ")
+		}
+		return b.String() + "I live in Lisbon."[:17*r.IntN(2)]
+	}
 	queries := []string{"Where do I live?", "quail", "Which languages do I speak?", "Lisbon entry of the log"}
 	onStores(t, func(t *testing.T, store storage.Store) {
 		ml := newLayer(t, store, frozen)
@@ -232,9 +243,9 @@ func TestHiddenRowsDoNotWeighIn(t *testing.T) {
 			before[q] = ask(ml, q)
 		}
 		crowd := func() []meminfra.Message {
-			list := manyMessages(60)
+			list := manyMessages(200)
 			for i := range list {
-				list[i].Content = "I live in Lisbon and breed quail. " + strings.Repeat("Lisbon log ", i%7)
+				list[i].Content = saying()
 			}
 			return list
 		}

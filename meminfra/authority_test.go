@@ -3,11 +3,15 @@ package meminfra_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
+	"strconv"
 	"testing"
 
 	"github.com/meminfra/memory-layer/meminfra"
 	"github.com/meminfra/memory-layer/meminfra/extract"
+	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/memtest"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
 
@@ -41,23 +45,47 @@ func checkAuthority(t *testing.T, list []storage.ItemRecord, when string) {
 	}
 }
 
-// TestAuthorityOfRandomChains adds, echoes, composes, supersedes, edits, retracts,
-// restores and derives at random.
+// anyManager is a manager that proposes anything: an operation at random on a
+// memory at random, with two of the texts it was shown for a merged one.
+func anyManager(r *rand.Rand) *memtest.Generator {
+	texts := regexp.MustCompile(`"text":("[^"]*")`)
+	return memtest.NewResponder(func(req llm.Request) string {
+		var seen []string
+		for _, m := range texts.FindAllStringSubmatch(req.Messages[0].Content, -1) {
+			if text, err := strconv.Unquote(m[1]); err == nil {
+				seen = append(seen, text)
+			}
+		}
+		merged := ""
+		if len(seen) > 0 && r.IntN(2) == 0 {
+			merged = seen[r.IntN(len(seen))] + " And: " + seen[r.IntN(len(seen))]
+		}
+		return managing(op("c1", []string{"ADD", "UPDATE", "DELETE", "NOOP"}[r.IntN(4)], strconv.Itoa(r.IntN(4)), merged))
+	})
+}
+
+// TestAuthorityOfRandomChains adds, echoes, composes, supersedes, merges, edits,
+// retracts, restores and derives at random; in every other chain a model manages.
 func TestAuthorityOfRandomChains(t *testing.T) {
 	onStores(t, func(t *testing.T, store storage.Store) {
 		for seed := range uint64(6) {
 			r := rand.New(rand.NewPCG(seed, 1))
 			user, plan := fmt.Sprint("u", seed), byScript{}
-			ml := newLayer(t, store, script(plan), randomIDs)
+			manager := anyManager(r)
+			ml := newLayer(t, store, script(plan), randomIDs, func(o *meminfra.Options) {
+				if seed%2 == 1 {
+					o.Generator = manager
+				}
+			})
 			roles := []memory.Role{memory.RoleUser, memory.RoleAssistant, memory.RoleTool, memory.RoleDocument}
 			for n := range 30 {
 				ids := records(t, store, user)
 				pick := func() string { return ids[r.IntN(len(ids))].ID }
-				op := r.IntN(8)
+				act := r.IntN(8)
 				if len(ids) == 0 {
-					op = 0
+					act = 0
 				}
-				switch op {
+				switch act {
 				case 4:
 					_, _ = ml.Curate().Edit(t.Context(), meminfra.EditRequest{UserID: user, ID: pick(), Text: fmt.Sprintf("I put it as Oslo, number %d.", n), Value: "Oslo"})
 				case 5:
@@ -74,13 +102,19 @@ func TestAuthorityOfRandomChains(t *testing.T) {
 						c.Needs = []extract.Part{{EpisodeID: p, Quote: "the northern one of the two", Start: -1}}
 					}
 					c.Text = "The place is " + place
+					if c.Predicate == "haunt" && r.IntN(2) == 0 {
+						c.Text += fmt.Sprintf(" by way %d", n) // another proposition, much alike
+					}
 					plan[f] = []extract.Candidate{c}
 					a := by(roles[r.IntN(4)], p, "s", "It is the northern one of the two.")
 					b := by(roles[r.IntN(4)], f, "s", "The place is "+place+", as far as I know.")
 					b.SentAt = monday.AddDate(0, 0, r.IntN(20))
 					mustAdd(t, ml, addTo(user, "c", a, b))
 				}
-				checkAuthority(t, records(t, store, user), fmt.Sprintf("seed %d, step %d, op %d", seed, n, op))
+				checkAuthority(t, records(t, store, user), fmt.Sprintf("seed %d, step %d, act %d", seed, n, act))
+			}
+			if asked := len(manager.Requests()); (asked > 0) != (seed%2 == 1) {
+				t.Errorf("seed %d: the manager was asked %d times", seed, asked)
 			}
 		}
 	})
