@@ -65,12 +65,18 @@ func (o *openWorld) asFact(c *claim) *memory.Item {
 		for i := range list {
 			f := &list[i]
 			if f.FactKey != "" && f.Polarity == c.item.Polarity && f.Subject == c.item.Subject && f.Scope.UserID == c.item.Scope.UserID &&
-				f.Authority >= c.item.Authority && !outlives(c, f) && textKey(*f) == c.item.TextKey {
+				f.Authority >= c.item.Authority && !outlives(c, f) && textKey(*f) == c.item.TextKey && sameValue(c, f) {
 				return f
 			}
 		}
 	}
 	return nil
+}
+
+// sameValue reports a claim that states no value of its own, or the fact's: one
+// sentence may say two things.
+func sameValue(c *claim, f *memory.Item) bool {
+	return c.item.ValueID == "" || c.item.ValueID == f.ValueID || c.item.ValueID == memory.FoldName(f.Value)
 }
 
 // readNear reads the items near the claims, and checks that the manager knew them
