@@ -95,7 +95,7 @@ func (r *reading) read(ctx context.Context, out *AnswerResult) answer.Answer {
 		r.trace.Model, r.trace.PromptHash = r.generator.Model(), answer.PromptHash
 		return a
 	}
-	r.logger.WarnContext(ctx, "answer: the model failed", "model", r.generator.Model(), "error", err)
+	r.logger.WarnContext(ctx, "answer: the model failed", "model", r.generator.Model(), "error", llm.Safe(err))
 	out.Degraded = append(out.Degraded, "answered without the model: "+llm.Fault("it", err))
 	quoted := answer.Quote(r.query.Text, sources)
 	quoted.Usage, quoted.Rungs = a.Usage, a.Rungs

@@ -35,7 +35,7 @@ func (a *addition) embed(ctx context.Context, out extract.Output) proposal {
 	vectors, err := a.embedder.Embed(ctx, texts)
 	if err != nil || len(vectors) != len(texts) {
 		a.result.Degraded = append(a.result.Degraded, "stored without vectors: "+llm.Fault("the embedder", err))
-		a.logger.WarnContext(ctx, "add: embedding failed", "model", p.model, "texts", len(texts), "error", err)
+		a.logger.WarnContext(ctx, "add: embedding failed", "model", p.model, "texts", len(texts), "error", llm.Safe(err))
 		return p
 	}
 	p.episodes = make(map[string][]float32, len(a.target))

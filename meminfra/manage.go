@@ -84,7 +84,7 @@ func (a *addition) manage(ctx context.Context, p *proposal) {
 
 func (a *addition) unmanaged(ctx context.Context, err error) {
 	a.degraded("decided without the manager: it failed")
-	a.logger.WarnContext(ctx, "add: the manager failed", "model", a.generator.Model(), "error", err)
+	a.logger.WarnContext(ctx, "add: the manager failed", "model", a.generator.Model(), "error", llm.Safe(err))
 }
 
 // degraded adds a line to the result, once.

@@ -99,7 +99,7 @@ func (m *MemoryLayer) embedBatch(ctx context.Context, p memory.Partition, list [
 	}
 	vectors, err := m.embedder.Embed(ctx, texts)
 	if err != nil {
-		return 0, err
+		return 0, llm.Safe(err)
 	}
 	if len(vectors) != len(texts) {
 		return 0, errors.New("the embedder returned another number of vectors than of texts")

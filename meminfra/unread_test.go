@@ -224,6 +224,50 @@ func TestErrorsRepeatNoPrompt(t *testing.T) {
 	})
 }
 
+// Nor does any other model that is asked: for vectors, an intent, an answer, or
+// what a statement does to those before it.
+func TestLogsRepeatNoPrompt(t *testing.T) {
+	onStores(t, func(t *testing.T, store storage.Store) {
+		var log bytes.Buffer
+		embedder := &echoingEmbedder{Embedder: memtest.NewEmbedder("e", 8)}
+		ml := newLayer(t, store, func(o *meminfra.Options) {
+			o.Extractor, o.NewID, o.Embedder, o.ModelIntent = &scripted{id: "s/1", word: "s"}, nil, embedder, true
+			o.Generator = echoing{func(r llm.Request) error { return fmt.Errorf("bad request %q", r.Messages[0].Content) }}
+			o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		})
+		mustAdd(t, ml, addTo("ada", "c", said("1", "My secret is quibblewock.", 0)))
+		embedder.on = true
+		if _, err := ml.Answer(t.Context(), meminfra.AnswerRequest{UserID: "ada", Query: "What is quibblewock?"}); err != nil {
+			t.Fatal(err)
+		}
+		mustAdd(t, ml, addTo("ada", "c", said("2", "My secrets are quibblewocks.", 1)))
+		if _, err := ml.Curate().Reembed(t.Context(), meminfra.ReembedRequest{UserID: "ada"}); err == nil || strings.Contains(err.Error(), "quibblewock") {
+			t.Errorf("reembed: %v", err)
+		}
+		for _, want := range []string{"intent by model failed", "answer: the model failed", "embedding the query failed", "add: embedding failed"} {
+			if !strings.Contains(log.String(), want) {
+				t.Errorf("the log lacks %q", want)
+			}
+		}
+		if strings.Contains(log.String(), "quibblewock") {
+			t.Errorf("told: %s", log.String())
+		}
+	})
+}
+
+// echoingEmbedder is an embedder that, once on, fails with the texts.
+type echoingEmbedder struct {
+	llm.Embedder
+	on bool
+}
+
+func (f *echoingEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	if f.on {
+		return nil, fmt.Errorf("cannot embed %q", texts)
+	}
+	return f.Embedder.Embed(ctx, texts)
+}
+
 // echoing is a model that fails with what it makes of the request.
 type echoing struct{ fail func(llm.Request) error }
 

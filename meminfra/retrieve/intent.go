@@ -32,7 +32,7 @@ func (s *search) readIntent(ctx context.Context) {
 		}
 		s.degrade("intent by rules: %s", llm.Fault("the model", err))
 		if s.Logger != nil {
-			s.Logger.WarnContext(ctx, "search: the intent by model failed", "model", by.Model, "error", err)
+			s.Logger.WarnContext(ctx, "search: the intent by model failed", "model", by.Model, "error", llm.Safe(err))
 		}
 	}
 	if found, ok := intent.Infer(s.Registry, s.query.Text); ok {

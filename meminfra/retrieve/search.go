@@ -100,7 +100,7 @@ func (s *search) embed(ctx context.Context, text string) []float32 {
 	case err != nil:
 		s.degrade("vector branch left out: %s", llm.Fault("the embedder", err))
 		if s.Logger != nil {
-			s.Logger.WarnContext(ctx, "search: embedding the query failed", "model", s.Embedder.Model(), "error", err)
+			s.Logger.WarnContext(ctx, "search: embedding the query failed", "model", s.Embedder.Model(), "error", llm.Safe(err))
 		}
 		return nil
 	case len(list) != 1:
