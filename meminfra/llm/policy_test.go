@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/meminfra/memory-layer/meminfra/llm"
@@ -100,21 +101,23 @@ func (s *slowOnce) Generate(ctx context.Context, req llm.Request) (llm.Response,
 }
 
 func TestConcurrencyIsBounded(t *testing.T) {
-	var now, most atomic.Int64
-	g := llm.Policy{Concurrency: 2}.Generator(memtest.NewResponder(func(llm.Request) string {
-		most.Store(max(most.Load(), now.Add(1)))
-		time.Sleep(2 * time.Millisecond)
-		now.Add(-1)
-		return "ok"
-	}))
-	var wg sync.WaitGroup
-	for range 10 {
-		wg.Go(func() { _, _ = g.Generate(t.Context(), llm.Request{}) })
-	}
-	wg.Wait()
-	if most.Load() > 2 {
-		t.Errorf("%d at a time", most.Load())
-	}
+	synctest.Test(t, func(t *testing.T) { // time stands still until all calls are in or waiting
+		var now, most atomic.Int64
+		g := llm.Policy{Concurrency: 2}.Generator(memtest.NewResponder(func(llm.Request) string {
+			most.Store(max(most.Load(), now.Add(1)))
+			time.Sleep(2 * time.Millisecond)
+			now.Add(-1)
+			return "ok"
+		}))
+		var wg sync.WaitGroup
+		for range 10 {
+			wg.Go(func() { _, _ = g.Generate(t.Context(), llm.Request{}) })
+		}
+		wg.Wait()
+		if most.Load() != 2 {
+			t.Errorf("%d at a time", most.Load())
+		}
+	})
 }
 
 func TestEmbedderUnderAPolicy(t *testing.T) {
