@@ -94,34 +94,27 @@ func cites(res *meminfra.AnswerResult, turns []string) float64 {
 	return 0
 }
 
-// gradeAttempts is how often a reply that cannot be read is asked for again.
-const gradeAttempts = 3
+// repairGrade asks again for a reply that cannot be read, naming the fault.
+const repairGrade = "The last reply could not be used: %s. Reply with the one JSON object asked for."
 
 // grade asks the judge whether an answer says what the gold answer says.
 func (b *bench) grade(ctx context.Context, q *locomo.Question, text string) (bool, error) {
 	ctx = llm.WithPurpose(ctx, llm.Purpose{Operation: "grade"})
 	prompt := llm.Data("question", q.Text) + llm.Data("gold_answer", q.Answer) + llm.Data("answer", text)
-	var fault error
-	for range gradeAttempts {
-		res, err := b.cfg.Judge.Generate(ctx, llm.Request{System: gradePrompt, Schema: gradeSchema,
-			Messages: []llm.Message{{Role: llm.RoleUser, Content: prompt}}})
-		if err != nil {
-			return false, err
-		}
-		var grade string
-		members, err := llm.Object(res.Text, "grade")
-		if err == nil {
-			err = json.Unmarshal(members["grade"], &grade)
-		}
-		switch {
-		case err == nil && grade == "correct":
-			return true, nil
-		case err == nil && grade == "wrong":
-			return false, nil
-		}
-		fault = &llm.FormatError{Fault: "it has no grade"}
+	return llm.Ask(ctx, b.cfg.Judge, llm.Request{System: gradePrompt, Schema: gradeSchema,
+		Messages: []llm.Message{{Role: llm.RoleUser, Content: prompt}}}, repairGrade, readGrade)
+}
+
+func readGrade(text string) (correct bool, err error) {
+	members, err := llm.Object(text, "grade")
+	if err != nil {
+		return false, err
 	}
-	return false, fault
+	var grade string
+	if json.Unmarshal(members["grade"], &grade) != nil || grade != "correct" && grade != "wrong" {
+		return false, &llm.FormatError{Fault: "it has no grade"}
+	}
+	return grade == "correct", nil
 }
 
 // values are the figures of one answer that are averaged.

@@ -88,11 +88,12 @@ type line struct {
 	newIDs   []string               // of the plan's new versions
 	newBy    []string               // their decisions
 	nextN    map[string]int         // by item: the next number of evidence
+	acted    map[string]bool        // statements that a claim was reported to have made
 }
 
 func newLine(w *batch, tx storage.Tx, stored []storage.ItemRecord, trigger string) *line {
 	l := &line{batch: w, tx: tx, trigger: trigger, stored: map[string]*storage.ItemRecord{},
-		witness: map[string]testimony{}, teller: map[string]memory.Item{}, nextN: map[string]int{}}
+		witness: map[string]testimony{}, teller: map[string]memory.Item{}, nextN: map[string]int{}, acted: map[string]bool{}}
 	seals := map[string]time.Time{}
 	for i := range stored {
 		r := &stored[i]
@@ -264,26 +265,14 @@ func (l *line) act(plan reconcile.Plan, c *claim) ActionTaken {
 	for _, act := range plan.Acts {
 		if act.Statement == s.ID {
 			out.ItemID = l.id(act.Target)
-			if !l.repeats(c, s.ID) {
+			if !l.acted[s.ID] {
 				out.Action, out.Reason, out.SupersededID = act.Action, act.Reason, l.id(act.Superseded)
+				l.acted[s.ID] = true
 			}
 			break
 		}
 	}
 	return out
-}
-
-// repeats reports a claim whose statement an earlier one of the same call makes.
-func (l *line) repeats(c *claim, statement string) bool {
-	for _, earlier := range l.claims {
-		if earlier == c {
-			return false
-		}
-		if s := earlier.statement(); s.ID == statement {
-			return true
-		}
-	}
-	return false
 }
 
 // change gives a stored item its next state.

@@ -51,6 +51,7 @@ func (w *batch) openWorld(ctx context.Context, tx storage.Tx, claims []claim) (*
 		case r.FactKey == "":
 			o.know(r)
 		case r.Present().Status == memory.StatusActive && !o.hidden(&r.Item):
+			r.TextKey = textKey(r.Item)
 			o.facts = append(o.facts, r.Item)
 		}
 	}
@@ -64,8 +65,7 @@ func (o *openWorld) asFact(c *claim) *memory.Item {
 	for _, list := range [][]memory.Item{o.facts, o.items} { // stored, and of this very commit
 		for i := range list {
 			f := &list[i]
-			if f.FactKey != "" && f.Polarity == c.item.Polarity && f.Subject == c.item.Subject && f.Scope.UserID == c.item.Scope.UserID &&
-				f.Authority >= c.item.Authority && !outlives(c, f) && textKey(*f) == c.item.TextKey && sameValue(c, f) {
+			if f.TextKey == c.item.TextKey && f.FactKey != "" && f.Authority >= c.item.Authority && isAlike(c, f) && sameValue(c, f) {
 				return f
 			}
 		}
@@ -208,11 +208,16 @@ func (o *openWorld) endorse(c *claim, v reconcile.Verdict, weaker *storage.ItemR
 	return taken, nil
 }
 
-// saysSame reports an item of the same contributor that is believed, says what the
-// claim says, and lasts as long.
+// isAlike reports an item of the claim's contributor, subject and polarity that
+// lasts as long.
+func isAlike(c *claim, item *memory.Item) bool {
+	return item.Polarity == c.item.Polarity && item.Subject == c.item.Subject && item.Scope.UserID == c.item.Scope.UserID &&
+		!outlives(c, item)
+}
+
+// saysSame reports an item that is believed and says what the claim says.
 func saysSame(c *claim, r *storage.ItemRecord, cosine float64) bool {
-	if outlives(c, &r.Item) || r.Present().Status != memory.StatusActive || r.Polarity != c.item.Polarity || r.Subject != c.item.Subject ||
-		r.Scope.UserID != c.item.Scope.UserID ||
+	if !isAlike(c, &r.Item) || r.Present().Status != memory.StatusActive ||
 		r.Predicate != c.item.Predicate || r.ValueID != c.item.ValueID {
 		return false
 	}
@@ -220,7 +225,7 @@ func saysSame(c *claim, r *storage.ItemRecord, cosine float64) bool {
 	if isEvent && !r.Stated.Equal(c.item.Stated) {
 		return false
 	}
-	return textKey(r.Item) == c.item.TextKey || cosine > sameCosine && reconcile.SameFigures(bareText(r.Item), bareText(c.item))
+	return textKey(r.Item) == c.item.TextKey || cosine > sameCosine && memory.SameFigures(bareText(r.Item), bareText(c.item))
 }
 
 // near returns the claim's neighbours as they are now, and their ids.

@@ -31,19 +31,7 @@ func (a *app) configPath() string {
 	if a.configFile != "" {
 		return a.configFile
 	}
-	home := a.getenv("HOME")
-	var folder string
-	switch xdg := a.getenv("XDG_CONFIG_HOME"); {
-	case filepath.IsAbs(xdg):
-		folder = xdg
-	case runtime.GOOS == "windows":
-		folder = a.getenv("AppData")
-	case home == "":
-	case runtime.GOOS == "darwin":
-		folder = filepath.Join(home, "Library", "Application Support")
-	default:
-		folder = filepath.Join(home, ".config")
-	}
+	folder := a.userFolder("XDG_CONFIG_HOME", "AppData", ".config")
 	if folder == "" {
 		return ""
 	}

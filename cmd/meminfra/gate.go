@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -14,63 +15,53 @@ import (
 )
 
 func (a *app) checkCommand() *cobra.Command {
-	var (
-		req    meminfra.CheckRequest
-		args   []string
-		asJSON bool
-	)
-	cmd := &cobra.Command{
-		Use:   "check --user U ACTION [--arg NAME=VALUE]... [--intent]",
-		Short: "Ask whether memory authorises an action",
-		Long: "Asks whether the user's own word gives each argument of a tool call: allow, or\n" +
-			"needs_confirmation if only the assistant, a tool or a document says it or the user did not\n" +
-			"plainly mean it (denied, asked, supposed, quoted), or missing. With\n" +
-			"--intent the action itself must have been asked for. Only allow is a yes; the exit code\n" +
-			"is 0 whatever the verdict. A token for confirm is for the user, not for the model.",
-		Example: "  meminfra check --user ada book_flight --arg city=Oslo\n  meminfra check --user ada sweep_weekly --intent",
-		Args:    one("ACTION"),
-		RunE: func(cmd *cobra.Command, names []string) (err error) {
-			req.Action = names[0]
-			if req.Args, err = readArgs(args); err != nil {
-				return err
-			}
-			return a.withMemory(cmd.Context(), false, func(ml *meminfra.MemoryLayer) error {
-				res, err := ml.Gate().Check(cmd.Context(), req)
-				if err != nil {
-					return err
-				}
-				return a.showVerdict(res, asJSON)
-			})
-		},
-	}
-	cmd.Flags().StringVar(&req.UserID, "user", "", "whose memory (required)")
-	cmd.Flags().StringArrayVar(&args, "arg", nil, "an argument of the action, NAME=VALUE (repeatable)")
+	var req meminfra.CheckRequest
+	cmd := a.gateCommand(&req.UserID, &req.Action, &req.Args, func(ctx context.Context, g meminfra.Gate) (*meminfra.CheckResult, error) {
+		return g.Check(ctx, req)
+	})
+	cmd.Use = "check --user U ACTION [--arg NAME=VALUE]... [--intent]"
+	cmd.Short = "Ask whether memory authorises an action"
+	cmd.Long = "Asks whether the user's own word gives each argument of a tool call: allow, or\n" +
+		"needs_confirmation if only the assistant, a tool or a document says it or the user did not\n" +
+		"plainly mean it (denied, asked, supposed, quoted), or missing. With\n" +
+		"--intent the action itself must have been asked for. Only allow is a yes; the exit code\n" +
+		"is 0 whatever the verdict. A token for confirm is for the user, not for the model."
+	cmd.Example = "  meminfra check --user ada book_flight --arg city=Oslo\n  meminfra check --user ada sweep_weekly --intent"
 	cmd.Flags().StringVar(&req.UserName, "user-name", "", "what the user is called, where messages carry names")
 	cmd.Flags().BoolVar(&req.NeedsIntent, "intent", false, "the action itself must have been asked for")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the verdict as JSON")
 	return cmd
 }
 
 func (a *app) confirmCommand() *cobra.Command {
+	var req meminfra.ConfirmRequest
+	cmd := a.gateCommand(&req.UserID, &req.Action, &req.Args, func(ctx context.Context, g meminfra.Gate) (*meminfra.CheckResult, error) {
+		return g.Confirm(ctx, req)
+	})
+	cmd.Use = "confirm --user U ACTION --token T [--arg NAME=VALUE]..."
+	cmd.Short = "Say yes to one call that check asked about"
+	cmd.Long = fmt.Sprintf("Lets the call pass once that check gave the token for: the same action with the same\n"+
+		"arguments, within %s. Nothing that is remembered changes; the next such call asks again.", words(meminfra.ConfirmationLifetime))
+	cmd.Example = "  meminfra confirm --user ada pay --arg to=DE02120300000000202051 --token 0198f0c2-7c1e-7abc-8def-0123456789ab.c2VjcmV0"
+	cmd.Flags().StringVar(&req.Token, "token", "", "the token that check gave (required)")
+	return cmd
+}
+
+// gateCommand is a command that names one call of a user, puts it to the gate and
+// prints what that says.
+func (a *app) gateCommand(user, action *string, args *map[string]string, ask func(context.Context, meminfra.Gate) (*meminfra.CheckResult, error)) *cobra.Command {
 	var (
-		req    meminfra.ConfirmRequest
-		args   []string
+		list   []string
 		asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use:   "confirm --user U ACTION --token T [--arg NAME=VALUE]...",
-		Short: "Say yes to one call that check asked about",
-		Long: fmt.Sprintf("Lets the call pass once that check gave the token for: the same action with the same\n"+
-			"arguments, within %s. Nothing that is remembered changes; the next such call asks again.", words(meminfra.ConfirmationLifetime)),
-		Example: "  meminfra confirm --user ada pay --arg to=DE02120300000000202051 --token 0198f0c2-7c1e-7abc-8def-0123456789ab.c2VjcmV0",
-		Args:    one("ACTION"),
+		Args: one("ACTION"),
 		RunE: func(cmd *cobra.Command, names []string) (err error) {
-			req.Action = names[0]
-			if req.Args, err = readArgs(args); err != nil {
+			*action = names[0]
+			if *args, err = readArgs(list); err != nil {
 				return err
 			}
 			return a.withMemory(cmd.Context(), false, func(ml *meminfra.MemoryLayer) error {
-				res, err := ml.Gate().Confirm(cmd.Context(), req)
+				res, err := ask(cmd.Context(), ml.Gate())
 				if err != nil {
 					return err
 				}
@@ -78,9 +69,8 @@ func (a *app) confirmCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&req.UserID, "user", "", "whose memory (required)")
-	cmd.Flags().StringArrayVar(&args, "arg", nil, "an argument of the action, NAME=VALUE (repeatable)")
-	cmd.Flags().StringVar(&req.Token, "token", "", "the token that check gave (required)")
+	cmd.Flags().StringVar(user, "user", "", "whose memory (required)")
+	cmd.Flags().StringArrayVar(&list, "arg", nil, "an argument of the action, NAME=VALUE (repeatable)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the verdict as JSON")
 	return cmd
 }

@@ -24,7 +24,11 @@ func (a *app) indexCommand() *cobra.Command {
 }
 
 func (a *app) indexStatusCommand() *cobra.Command {
-	cmd := a.indexCommandOf((*meminfra.MemoryLayer).IndexStatus)
+	var noLoad bool
+	cmd := a.indexCommandOf(func(ctx context.Context, ml *meminfra.MemoryLayer, req meminfra.IndexRequest) (*meminfra.IndexStatus, error) {
+		req.Load = !noLoad
+		return ml.IndexStatus(ctx, req)
+	})
 	cmd.Use = "status --user U [--no-load] [--json]"
 	cmd.Short = "Show what a user's index holds"
 	cmd.Long = "Says what the derived index of a user holds and whether it has seen the last change.\n" +
@@ -32,41 +36,37 @@ func (a *app) indexStatusCommand() *cobra.Command {
 		"first search of any process does, so what it holds and costs here it does there. With\n" +
 		"--no-load only the database is asked where it stands."
 	cmd.Example = "  meminfra index status --user ada"
+	cmd.Flags().BoolVar(&noLoad, "no-load", false, "do not load it")
 	return cmd
 }
 
 func (a *app) reindexCommand() *cobra.Command {
-	cmd := a.indexCommandOf((*meminfra.MemoryLayer).Reindex)
+	cmd := a.indexCommandOf(func(ctx context.Context, ml *meminfra.MemoryLayer, req meminfra.IndexRequest) (*meminfra.IndexStatus, error) {
+		return ml.Reindex(ctx, req)
+	})
 	cmd.Use = "reindex --user U [--json]"
 	cmd.Short = "Build a user's index from SQL and say what it holds"
 	cmd.Long = "Builds the derived index of a user from SQL at its full speed, a large one with its graph,\n" +
 		"and says what it holds and whether it has seen the last change. Nothing is stored: the\n" +
 		"index lives in the memory of a process."
 	cmd.Example = "  meminfra reindex --user ada"
-	if err := cmd.Flags().MarkHidden("no-load"); err != nil {
-		panic(err) // the flag is there
-	}
 	return cmd
 }
 
 // indexCommandOf is a command that calls a verb on an index and prints where the
 // index stands then.
-func (a *app) indexCommandOf(verb func(*meminfra.MemoryLayer, context.Context, meminfra.IndexRequest) (*meminfra.IndexStatus, error)) *cobra.Command {
-	var (
-		req    meminfra.IndexRequest
-		noLoad bool
-		asJSON bool
-	)
+func (a *app) indexCommandOf(verb func(context.Context, *meminfra.MemoryLayer, meminfra.IndexRequest) (*meminfra.IndexStatus, error)) *cobra.Command {
+	req := meminfra.IndexRequest{Load: true}
+	var asJSON bool
 	cmd := &cobra.Command{
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if memory.IsBlank(req.UserID) {
 				return meminfra.ErrNoUser
 			}
-			req.Load = !noLoad
 			return a.withMemory(cmd.Context(), false, func(ml *meminfra.MemoryLayer) error {
 				began := a.now()
-				s, err := verb(ml, cmd.Context(), req)
+				s, err := verb(cmd.Context(), ml, req)
 				if err != nil {
 					return err
 				}
@@ -79,7 +79,6 @@ func (a *app) indexCommandOf(verb func(*meminfra.MemoryLayer, context.Context, m
 		},
 	}
 	cmd.Flags().StringVar(&req.UserID, "user", "", "whose index (required)")
-	cmd.Flags().BoolVar(&noLoad, "no-load", false, "do not load it")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print what it holds as JSON")
 	return cmd
 }

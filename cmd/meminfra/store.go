@@ -93,21 +93,27 @@ func (a *app) migrateTarget() (target, error) {
 	return parseTarget(direct)
 }
 
+// userFolder is the user's folder for a purpose: what the XDG variable names,
+// else the system's habit (on Windows a variable, on macOS Application Support, on
+// others a path below the home folder); "" where there is none.
+func (a *app) userFolder(xdg, windows string, unix ...string) string {
+	home := a.getenv("HOME")
+	switch folder := a.getenv(xdg); {
+	case filepath.IsAbs(folder):
+		return folder
+	case runtime.GOOS == "windows":
+		return a.getenv(windows)
+	case home == "":
+		return ""
+	case runtime.GOOS == "darwin":
+		return filepath.Join(home, "Library", "Application Support")
+	}
+	return filepath.Join(append([]string{home}, unix...)...)
+}
+
 // dataFile is a SQLite file of that name in the user's data folder.
 func (a *app) dataFile(name string) (target, error) {
-	home := a.getenv("HOME")
-	var folder string
-	switch xdg := a.getenv("XDG_DATA_HOME"); {
-	case filepath.IsAbs(xdg):
-		folder = xdg
-	case runtime.GOOS == "windows":
-		folder = a.getenv("LocalAppData")
-	case home == "":
-	case runtime.GOOS == "darwin":
-		folder = filepath.Join(home, "Library", "Application Support")
-	default:
-		folder = filepath.Join(home, ".local", "share")
-	}
+	folder := a.userFolder("XDG_DATA_HOME", "LocalAppData", ".local", "share")
 	if folder == "" {
 		return target{}, &hinted{errors.New("there is no data folder: neither XDG_DATA_HOME nor a home folder is set"), "--db sqlite:PATH"}
 	}

@@ -57,8 +57,8 @@ var Ladder = []Rung{Dual, Summaries, Sources, Neighbours}
 // Climb finds more sources for a rung, given those there are.
 type Climb func(ctx context.Context, rung Rung, have []Source) ([]Source, error)
 
-// maxAttempts is how often a reply that cannot be read is asked for again.
-const maxAttempts = 3
+// repairPrompt asks again for a reply that cannot be read, naming the fault.
+const repairPrompt = "The last reply could not be used: %s. Reply with the one JSON object asked for."
 
 // Answer answers from the sources, best first. climb may be nil: then there is
 // no ladder. It abstains without a call if there are no sources. Errors are the
@@ -250,32 +250,33 @@ func (s *session) fit(sources []Source) []Source {
 	return out
 }
 
-// ask makes one call and reads its object into reply; a reply that cannot be
-// read is asked for again, naming the fault.
+// ask asks one question and reads the object of the reply into reply.
 func (s *session) ask(ctx context.Context, system, user string, form *llm.Schema, member string, reply any) error {
-	messages := []llm.Message{{Role: llm.RoleUser, Content: user}}
-	var fault error
-	for range maxAttempts {
-		s.left -= llm.Tokens(system) + llm.Tokens(user)
-		res, err := s.Generator.Generate(ctx, llm.Request{System: system, Messages: messages, Schema: form})
-		s.used = s.used.Plus(res.Usage)
-		if err != nil {
-			return err
-		}
-		if fault = read(res, member, reply); fault == nil {
-			return nil
-		}
-		messages = []llm.Message{{Role: llm.RoleUser, Content: user + "\nThe last reply could not be used: " + fault.Error() +
-			". Reply with the one JSON object asked for."}}
-	}
-	return fault
+	req := llm.Request{System: system, Schema: form, Messages: []llm.Message{{Role: llm.RoleUser, Content: user}}}
+	_, err := llm.Ask(ctx, counted{s.Generator, s}, req, repairPrompt, func(text string) (struct{}, error) {
+		return struct{}{}, read(text, member, reply)
+	})
+	return err
 }
 
-func read(res llm.Response, member string, reply any) error {
-	if res.Truncated {
-		return &llm.FormatError{Fault: "it was cut off"}
+// counted is a session's generator: what it is asked counts, repeats too.
+type counted struct {
+	llm.Generator
+	s *session
+}
+
+func (c counted) Generate(ctx context.Context, req llm.Request) (llm.Response, error) {
+	c.s.left -= llm.Tokens(req.System)
+	for _, m := range req.Messages {
+		c.s.left -= llm.Tokens(m.Content)
 	}
-	members, err := llm.Object(res.Text, member)
+	res, err := c.Generator.Generate(ctx, req)
+	c.s.used = c.s.used.Plus(res.Usage)
+	return res, err
+}
+
+func read(text, member string, reply any) error {
+	members, err := llm.Object(text, member)
 	if err != nil {
 		return err
 	}

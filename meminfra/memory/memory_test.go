@@ -119,3 +119,13 @@ func FuzzCleanTwice(f *testing.F) {
 		}
 	})
 }
+
+// The words alone make a proposition: its identity in the open world.
+func TestNormalText(t *testing.T) {
+	if NormalText("The rehearsal is on 3 March.") != NormalText("the  rehearsal is on 3 march") {
+		t.Error("case, white space and the full stop make no other proposition")
+	}
+	if NormalText("The rehearsal is on 3 March.") == NormalText("The rehearsal is on 8 March.") {
+		t.Error("another date is another proposition")
+	}
+}

@@ -220,7 +220,7 @@ func FuzzManage(f *testing.F) {
 				t.Errorf("closes what it may not: %+v", v)
 			}
 		}
-		if v.Action == memory.ActionNoop && !SameFigures(near[v.Target].Item.Text, told.Item.Text) {
+		if v.Action == memory.ActionNoop && !memory.SameFigures(near[v.Target].Item.Text, told.Item.Text) {
 			t.Errorf("swallowed: %+v", v)
 		}
 		if v.Text != "" && !memory.FiguresWithin(v.Text, told.Item.Text, near[v.Target].Item.Text) {

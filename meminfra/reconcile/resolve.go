@@ -4,8 +4,8 @@
 // fact key and says who holds it when; Diff turns that into the changes that
 // bring the stored versions there. The answer is a function of the set of
 // statements alone, so the order in which they arrive cannot matter. For
-// open-world items, OpenSame and SameFigures guard the verdict "the same
-// proposition". Nothing here does I/O, reads a clock or keeps state.
+// open-world items, Manage holds a model's proposals to guards. Nothing here does
+// I/O, reads a clock or keeps state.
 //
 // Source: design section 5; papers.md section 10 (Graphiti T1 to T4) and
 // section 5 (AuthMem-Bench T4, T5, T7).

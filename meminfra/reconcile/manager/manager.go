@@ -67,9 +67,6 @@ type Manager struct {
 // generator under an llm.Policy.
 func New(gen llm.Generator) *Manager { return &Manager{gen} }
 
-// Model names the model asked.
-func (m *Manager) Model() string { return m.gen.Model() }
-
 // Propose asks what the statements do to the memories, in one request unless
 // they are too many for one. Errors: those of the generator, and a
 // *llm.FormatError if a reply could not be read in llm.MaxAttempts; then nothing
