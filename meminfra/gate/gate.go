@@ -12,8 +12,9 @@
 // instruction of that name (InstructionPredicate) that is said and meant likewise.
 // Source: design section 8; papers.md section 5.
 //
-// What words mean is told by lists of words, mostly English, that err on the side
-// of asking. What the user copies from elsewhere without any sign of it is his word.
+// What words mean is told by lists of words, English ones and the common ones of
+// some other languages, that err on the side of asking; what none of them is in is
+// not read. What the user copies from elsewhere without any sign of it is his word.
 package gate
 
 import (
@@ -23,6 +24,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/meminfra/memory-layer/meminfra/memory"
@@ -184,10 +186,14 @@ func Quoted(items []storage.ItemRecord) []string {
 // Decide gives the verdict on a call at a moment.
 func (g *Gate) Decide(c *Call, m Memory, now time.Time) Decision {
 	d := Decision{Verdict: Allow, Args: make(map[string]Finding, len(c.Args))}
+	verbs := map[string]bool{} // "cancel" denies no cancelling
+	for w := range strings.FieldsSeq(memory.FoldName(spaced(c.Action))) {
+		verbs[w] = against[w]
+	}
 	for name, value := range c.Args {
 		f := g.find(m, now, func(r *storage.ItemRecord) bool { return g.carries(r, name, value) },
 			func(content string, e *memory.Evidence, r *storage.ItemRecord) stance {
-				return g.says(content, e.Start, e.End, r, value)
+				return g.says(content, e.Start, e.End, r, value, verbs)
 			})
 		d.Args[name] = f
 		d.Verdict = stricter(d.Verdict, f.Verdict)

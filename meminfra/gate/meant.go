@@ -1,7 +1,7 @@
 package gate
 
 import (
-	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -33,22 +33,21 @@ func worse(a, b stance) stance {
 }
 
 // meant is how a message means the words at [start, end) of it. Their own words
-// are no sign of it, nor are those of besides.
+// are no sign of it, nor are those of besides: the names of what is to be done.
 func meant(content string, start, end int, besides map[string]bool) stance {
 	from, to := sentenceAt(content, start, end)
 	around := content[from:start] + " \u2026 " + content[end:to]
 	words := wordsOf(around)
-	for w := range besides {
-		for i := range words {
-			if words[i].fold == w {
-				words[i].fold = ""
-			}
+	for i := range words {
+		if besides[words[i].fold] {
+			words[i].fold = ""
 		}
 	}
 	switch {
-	case isNegated(words, around):
+	case isNegated(words, around), hasAny(around, unspacedDenials):
 		return denies
-	case isAsked(wordsOf(content[from:start]), content[start:to]), isSupposed(words), isTakenBack(content[end:]),
+	case isAsked(wordsOf(content[from:start]), content[start:to]), isSupposed(words), hasAny(around, unspacedDoubts),
+		isUnread(words, around), isPast(wordsOf(content[from:start])), isTakenBack(content[to:]), isPassedOn(content[:from]),
 		isQuoted(content, from, start, end), isForeign(content, start, end):
 		return doubts
 	}
@@ -99,11 +98,14 @@ type token struct{ raw, fold string }
 
 func wordsOf(s string) []token {
 	var list []token
-	for w := range strings.FieldsFuncSeq(s, func(c rune) bool { return !isWord(c) && !strings.ContainsRune("'’", c) }) {
-		list = append(list, token{w, strings.Trim(strings.ReplaceAll(memory.FoldName(w), "’", "'"), "'")})
+	for w := range strings.FieldsFuncSeq(apostrophes.Replace(s), func(c rune) bool { return !isWord(c) && c != '\'' }) {
+		list = append(list, token{w, strings.Trim(memory.FoldName(w), "'")})
 	}
 	return list
 }
+
+// apostrophes are all the characters that people write for one.
+var apostrophes = strings.NewReplacer("’", "'", "‘", "'", "‛", "'", "ʼ", "'", "´", "'", "`", "'", "′", "'", "＇", "'")
 
 func isWord(c rune) bool {
 	return unicode.IsLetter(c) || unicode.IsDigit(c) || unicode.IsMark(c) || c == '_'
@@ -117,134 +119,180 @@ func wordSet(words string) map[string]bool {
 	return set
 }
 
-// against are words that deny like a "not" does.
-var against = wordSet(`stop stopped avoid refuse refused refuses forbid forbids forbidden prohibit prohibited ban banned block blocked
-	against instead rather wrong incorrect mistaken false fake scam fraud fraudulent phishing suspicious cancel cancels cancelled canceled
-	revoke revoked undo hate dislike outdated obsolete former formerly previous previously expired closed`)
-
+// isNegated reports words that deny what is said.
 func isNegated(words []token, text string) bool {
-	for _, w := range words {
-		if against[w.fold] || memory.IsNegation(w.fold) {
+	for i, w := range words {
+		next := at(words, i+1)
+		if against[w.fold] || memory.IsNegation(w.fold) || (w.fold == "other" || w.fold == "rather") && next == "than" ||
+			w.fold == "apart" && next == "from" || w.fold == "hold" && next == "off" || w.fold == "out" && next == "of" && at(words, i+3) == "question" ||
+			(w.fold == "anyone" || w.fold == "anybody" || w.fold == "all" || w.fold == "everyone" || w.fold == "everybody") && next == "but" {
 			return true
 		}
 	}
-	return strings.ContainsAny(text, "不没沒未別别勿非無无莫") || strings.Contains(text, "ない") || strings.Contains(text, "ません")
+	return strings.ContainsAny(text, "≠¬")
 }
 
-// supposing are words that put what is said in another mouth or world.
-var supposing = wordSet(`if unless whether suppose supposing supposed imagine imagining pretend pretending hypothetically theoretically
-	would could should might shall perhaps maybe probably possibly wonder wondering wish wishes hope hopes hopefully dream dreamt dreamed
-	when whenever once until till or either example instance sample placeholder dummy joke joking kidding fiction fictional story novel
-	movie film game roleplay consider considering considered thinking tempted undecided unsure doubt guess
-	says saying tells wants asks writes claims claimed suggests suggested recommends recommended advises advised demands demanded
-	insists insisted instructs instructed proposes proposed warns warned thinks thought believes believed heard read quote quoted quotes
-	quoting according allegedly apparently reportedly supposedly forwarded forwarding pasted pasting copied allegation
-	wenn falls ob sagt sagte sagten soll sollte sollen könnte würde vielleicht angeblich si dit disait selon peut-être devrait dice dijo
-	según quizás debería secondo forse dovrebbe`)
+// at is a word as folded, "" beyond the last.
+func at(words []token, i int) string {
+	if i < 0 || i >= len(words) {
+		return ""
+	}
+	return words[i].fold
+}
 
-// toldOf are such words too, but in the user's own mouth.
-var toldOf = wordSet("said told asked wrote wanted")
-
+// isSupposed reports words that put what is said in another mouth or world.
 func isSupposed(words []token) bool {
 	for i, w := range words {
-		before := ""
-		if i > 0 {
-			before = words[i-1].fold
-		}
+		before, next := at(words, i-1), at(words, i+1)
 		switch {
-		case supposing[w.fold], w.raw == "may":
+		case supposing[w.fold], w.raw == "may", w.raw == "o", w.raw == "ou":
 			return true
 		case toldOf[w.fold] && before != "i" && before != "we":
 			return true
-		case w.fold == "used" && i+1 < len(words) && words[i+1].fold == "to":
+		case w.fold == "used" && next == "to", w.fold == "in" && next == "case", w.fold == "long" && next == "as",
+			w.fold == "plan" && next == "to", w.fold == "was" && next == "like", w.fold == "say" && (i == 0 || before == "let's" || before == "us"):
+			return true
+		case (w.fold == "me" || w.fold == "us") && next == "to" && !mine[before]: // Bob needs me to
+			return true
+		case w.fold == "me" && (before == "ask" || before == "check") || w.fold == "with" && before == "check":
 			return true
 		}
 	}
 	return false
 }
 
-// What a question begins with: by itself, or before one who is asked about.
-var (
-	askers     = wordSet("what which who whom whose where why how is are was were am has had can does did")
-	askersOf   = wordSet("do have will may")
-	asked      = wordSet("i you we he she it they this that there one anyone somebody someone the my")
-	introduced = wordSet("please so and but ok okay well then also hey hi hello")
-)
-
+// isAsked reports a question, by how it begins or by what follows.
 func isAsked(words []token, rest string) bool {
 	if strings.ContainsAny(rest, "?？؟") {
+		return true
+	}
+	if last := wordsOf(rest); len(last) > 1 && tags[last[len(last)-1].fold] {
 		return true
 	}
 	for i, w := range words {
 		if introduced[w.fold] {
 			continue
 		}
-		return askers[w.fold] || askersOf[w.fold] && i+1 < len(words) && asked[words[i+1].fold]
+		return askers[w.fold] || askersOf[w.fold] && asked[at(words, i+1)]
 	}
 	return false
 }
 
-// takenBack are words behind a statement that take it back.
-var takenBack = wordSet("kidding joking jk nevermind scratch disregard ignore undo")
+// isPast reports that it only was so: "my payee was ...".
+func isPast(ahead []token) bool {
+	last := at(ahead, len(ahead)-1)
+	return last == "was" || last == "were" || last == "been"
+}
 
-func isTakenBack(rest string) bool {
-	words := wordsOf(rest)
-	for i, w := range words {
-		next := ""
-		if i+1 < len(words) {
-			next = words[i+1].fold
-		}
+// isUnread reports what these rules cannot read: another script, a sentence in a
+// language that they have no words of, signs and invisible characters.
+func isUnread(words []token, text string) bool {
+	for _, c := range text {
 		switch {
-		case takenBack[w.fold],
-			(w.fold == "forget" || w.fold == "cancel") && (next == "it" || next == "that" || next == "this"),
-			w.fold == "never" && next == "mind", w.fold == "changed" && next == "my",
-			w.fold == "wait" && (next == "no" || next == "don't" || next == "not"):
+		case unicode.IsLetter(c) && !unicode.In(c, unicode.Latin, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Lm),
+			unicode.Is(unicode.Cf, c), 0x334 <= c && c <= 0x338, unicode.Is(unicode.So, c) && !strings.ContainsRune("°©®™№", c):
 			return true
 		}
 	}
+	latin := 0
+	for _, w := range words {
+		if c, _ := utf8.DecodeRuneInString(w.raw); plain[w.fold] || w.fold == "" {
+			return false
+		} else if unicode.Is(unicode.Latin, c) {
+			latin++
+		}
+	}
+	return latin > mostUnknown
+}
+
+// mostUnknown is how many words may stand beside a value, none of them known.
+const mostUnknown = 3
+
+// isTakenBack reports a later sentence that takes back what was said: by its
+// words, or by a denial of "it" and the like.
+func isTakenBack(rest string) bool {
+	for from := 0; from < len(rest); {
+		_, to := sentenceAt(rest, from, from)
+		if to <= from {
+			break
+		}
+		text := rest[from:to]
+		words := wordsOf(text)
+		refers := len(words) > 0 && len(words) <= 3
+		for i, w := range words {
+			if takenBack[w.fold] || w.fold == "changed" && at(words, i+1) == "my" || w.fold == "never" && at(words, i+1) == "mind" {
+				return true
+			}
+			refers = refers || referring[w.fold]
+		}
+		if refers && (isNegated(words, text) || isSupposed(words) || slices.ContainsFunc(words, dismisses)) || hasAny(text, unspacedDenials) {
+			return true
+		}
+		from = to
+	}
 	return false
 }
 
-// isQuoted reports words within quotation marks or code; what is nothing but
-// quoted itself, like a name, is not.
+// dismisses reports a word that says of "it" that it is no wish of the user's.
+func dismisses(w token) bool {
+	return toldOf[w.fold] || textual[w.fold] || playing[w.fold] || w.fold == "forget" || w.fold == "leave"
+}
+
+// isPassedOn reports that what was said before says of the rest that it is a text,
+// a part that is played, or not so.
+func isPassedOn(head string) bool {
+	words := wordsOf(head)
+	for i, w := range words {
+		next := at(words, i+1)
+		switch {
+		case textual[w.fold], playing[w.fold], w.fold == "act" && next == "as", w.fold == "play" && (at(words, i-1) == "let's" || at(words, i-1) == "us"), w.fold == "you" && next == "are" && (at(words, i+2) == "a" || at(words, i+2) == "an" || at(words, i+2) == "the"),
+			w.fold == "next" && (next == "sentence" || next == "line"):
+			return true
+		case w.fold == "this" || w.fold == "following" || w.fold == "these":
+			if next == "" || next == "is" || next == "are" || pointing[at(words, i-1)] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isQuoted reports words within quotation marks or code, or struck out; what is
+// nothing but quoted itself, like a name, is not.
 func isQuoted(s string, from, start, end int) bool {
-	if strings.Count(s[:start], "```")%2 == 1 || strings.Count(s[:start], "{") > strings.Count(s[:start], "}") {
+	if strings.Count(s[:start], "```")%2 == 1 || strings.Count(s[:start], "~~")%2 == 1 || strings.Count(s[:start], "{") > strings.Count(s[:start], "}") {
+		return true
+	}
+	line := s[strings.LastIndexByte(s[:start], '\n')+1 : start]
+	if strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t") {
 		return true
 	}
 	before, _ := utf8.DecodeLastRuneInString(s[:start])
 	after, _ := utf8.DecodeRuneInString(s[end:])
-	if strings.ContainsRune("\"“”„«»‘’'`「『", before) && strings.ContainsRune("\"“”«»‘’'`」』", after) {
+	if strings.ContainsRune("\"“”„«»‘’'`「『‹›‚", before) && strings.ContainsRune("\"“”«»‘’'`」』‹›", after) {
 		return false
 	}
-	open := s[from:start]
+	open := s[max(0, strings.LastIndex(s[:from], "\n\n")):start] // a quotation may have several sentences
 	for _, marks := range []string{"\"", "`"} {
 		if strings.Count(open, marks)%2 == 1 {
 			return true
 		}
 	}
-	for _, pair := range []string{"“”", "„“", "«»", "「」", "『』"} {
+	for _, pair := range []string{"“”", "„“", "«»", "‹›", "「」", "『』"} {
 		first, n := utf8.DecodeRuneInString(pair)
 		if strings.Count(open, string(first)) > strings.Count(open, pair[n:]) {
 			return true
 		}
 	}
-	return strings.Contains(open, "‘") || strings.Contains(open, " '")
+	own := s[from:start]
+	return strings.ContainsAny(own, "‘‚") || strings.HasPrefix(own, "'") || strings.Contains(own, " '")
 }
 
-// Marks of text that somebody else wrote and the user put in: the name of who
-// speaks before a colon, a tag, the lead of a quoted line, a cut.
-var (
-	speakers = regexp.MustCompile(`(?im)^\W*(tool|assistant|system|bot|ai|agent|from|subject|document|function|result|output|response|reply|human|user|website|page|e-?mail|mail|message|transcript|log|quote|source)s?\b[^\n:]{0,60}:`)
-	reports  = regexp.MustCompile(`(?i)\b(says?|said|writes?|wrote|told|output|following|below|forwarded|fwd|pasted|copied|transcript|quoted?|original|e-?mails?|mails?|website|page|repl(y|ied)|respon(se|ded)|results?|returned|according)\b[^\n]*:\s`)
-	tags     = regexp.MustCompile(`</?[a-zA-Z_][^<>@\n]*>|(?m)^\s*[>|]|^[-=_*]{3,}`)
-	named    = regexp.MustCompile(`^[\W\d_]*(\p{Lu}[\w’'-]*)(\s[\w’'-]+){0,2}:\s`)
-	own      = wordSet("my our the please new note reminder iban account number card address")
-)
-
-// isForeign reports words behind such a mark.
+// isForeign reports words behind a mark of text that somebody else wrote and the
+// user put in.
 func isForeign(s string, start, end int) bool {
 	head := s[:start]
-	if speakers.MatchString(head) || reports.MatchString(head+" ") || tags.MatchString(head) {
+	if speakers.MatchString(head) || reports.MatchString(head+" ") || marks.MatchString(head) {
 		return true
 	}
 	line := head[strings.LastIndexByte(head, '\n')+1:]

@@ -21,7 +21,7 @@ const (
 // The value is said there in its own words or, of a controlled predicate, in words
 // that mean the same ("PG" for PostgreSQL): one that only a model put beside the
 // user's words is not the user's. Wherever else the message says it counts too.
-func (g *Gate) says(content string, start, end int, r *storage.ItemRecord, value string) stance {
+func (g *Gate) says(content string, start, end int, r *storage.ItemRecord, value string, besides map[string]bool) stance {
 	st, within := silent, false
 	for n, at := 0, 0; n < mostPlaces; n++ {
 		i := strings.Index(folded(content[at:], value), folded(value, value))
@@ -34,11 +34,11 @@ func (g *Gate) says(content string, start, end int, r *storage.ItemRecord, value
 			continue
 		}
 		within = within || start <= i && to <= end
-		st = worse(st, meant(content, i, to, nil))
+		st = worse(st, meant(content, i, to, besides))
 	}
 	for _, span := range g.spans(content, start, end, r, value) {
 		within = true
-		st = worse(st, meant(content, span[0], span[1], nil))
+		st = worse(st, meant(content, span[0], span[1], besides))
 	}
 	if !within {
 		return silent
