@@ -8,16 +8,24 @@ import (
 
 	"github.com/meminfra/memory-layer/meminfra/ledger"
 	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/retrieve"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
 
 // ErrDiverged: the user's memory is neither empty nor a beginning of the export.
 var ErrDiverged = ledger.ErrDiverged
 
+// ErrHidden: part of the memory is hidden from its user, so that no copy with
+// its chain can be his.
+var ErrHidden = errors.New("part of the memory is hidden from its user")
+
 // ExportRequest asks for a copy of all that is remembered of a user.
 type ExportRequest struct {
 	UserID string
 	To     io.Writer
+	// Whole is for who keeps the store, to move it or to keep a copy: it is in
+	// nobody's name, and has also what is hidden from the user.
+	Whole bool
 }
 
 // ExportResult counts what was written.
@@ -29,21 +37,29 @@ type ExportResult struct {
 // Export writes a user's memory as canonical JSON lines, with its ledger chain,
 // as one snapshot: the same memory is the same bytes from either store.
 // Vectors, traces, grants and idempotency keys are not in it. It reads the
-// memory twice, once to verify it. Errors: ErrNoUser, ErrNotFound if nothing
-// was ever written, a *ledger.TamperError if it does not verify, ErrClosed.
+// memory three times: to verify it, to see whether its user may read it, to
+// write it. A chain stands with all of its rows or not at all, so where one is
+// hidden from the user, as from every other read of his (it came through an
+// agent or a resource that is not his, or no more, or it has expired), the
+// export is refused before the first byte: see ExportRequest.Whole. Errors:
+// ErrNoUser, ErrHidden, ErrNotFound if nothing was ever written, a
+// *ledger.TamperError if it does not verify, ErrClosed. Source: design section 6.
 func (l Ledger) Export(ctx context.Context, req ExportRequest) (*ExportResult, error) {
-	id, err := l.m.partitionOf(req.UserID)
+	rd, err := l.m.begin(ctx, req.UserID)
 	if err != nil {
 		return nil, fmt.Errorf("export: %w", err)
 	}
 	var end *ledger.End
-	err = l.m.store.Snapshot(ctx, id, func(s storage.Snapshot) error {
+	err = l.m.store.Snapshot(ctx, rd.Own().ID(), func(s storage.Snapshot) error {
 		if s.Row().Change == 0 {
 			return ErrNotFound
 		}
 		report, err := ledger.Verify(ctx, s, ledger.Options{Keys: l.m.keys, Current: l.m.ledgerKey.ID})
 		if err == nil {
 			err = report.Err()
+		}
+		if err == nil && !req.Whole {
+			err = admitsAll(ctx, rd, s)
 		}
 		if err != nil {
 			return err
@@ -55,6 +71,26 @@ func (l Ledger) Export(ctx context.Context, req ExportRequest) (*ExportResult, e
 		return nil, fmt.Errorf("export: %w", err)
 	}
 	return &ExportResult{Entries: end.Entries, Rows: end.Rows}, nil
+}
+
+// admitsAll is ErrHidden if there is a row that whoever reads may not see. All
+// else that an export holds is of items and messages.
+func admitsAll(ctx context.Context, rd *retrieve.Reading, s storage.Snapshot) error {
+	err := s.EachEpisode(ctx, func(e memory.Episode, bad error) error {
+		if bad == nil && !rd.AdmitsEpisode(&e) {
+			bad = ErrHidden
+		}
+		return bad
+	})
+	if err != nil {
+		return err
+	}
+	return s.EachItem(ctx, func(i storage.ItemRow, bad error) error {
+		if bad == nil && !rd.Admits(&i.Item) {
+			bad = ErrHidden
+		}
+		return bad
+	})
 }
 
 // ImportRequest asks to take an export in.

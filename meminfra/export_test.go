@@ -257,3 +257,73 @@ func TestImportAsNew(t *testing.T) {
 		}
 	})
 }
+
+// An export is a read in its user's name: one that would hold what came through
+// an agent or a resource that is not his, or has expired, is refused before its
+// first byte, as a message and as an item alike. Design section 6.
+func TestExportHasNothingHidden(t *testing.T) {
+	onStores(t, func(t *testing.T, store storage.Store) {
+		clock := testClock()
+		ml := newLayer(t, store, func(o *meminfra.Options) { o.Now = clock.Now })
+		mustAdd(t, ml, addTo("ada", "c", said("m1", "I live in Lisbon.", 0)))
+		through(t, ml, "ada", "p", "crm", "I work at Acme.")
+		try := func(when string, whole bool, want error) string {
+			t.Helper()
+			var b bytes.Buffer
+			_, err := ml.Ledger().Export(t.Context(), meminfra.ExportRequest{UserID: "ada", To: &b, Whole: whole})
+			if !errors.Is(err, want) || want == nil && err != nil || want != nil && b.Len() > 0 {
+				t.Errorf("%s: %v, want %v, and %d bytes", when, err, want, b.Len())
+			}
+			return b.String()
+		}
+		all := try("open mode", false, nil)
+		agent, resource := meminfra.GrantRequest{UserID: "ada", AgentID: "p"}, meminfra.GrantRequest{AgentID: "p", ResourceID: "crm"}
+		mustGrant(t, ml, agent)
+		try("without the resource", false, meminfra.ErrHidden)
+		mustGrant(t, ml, resource)
+		if got := try("both granted", false, nil); got != all {
+			t.Errorf("grants changed the export")
+		}
+		for _, edge := range []meminfra.GrantRequest{resource, agent} {
+			mustRevoke(t, ml, meminfra.RevokeRequest(edge))
+			try("revoked", false, meminfra.ErrHidden)
+			if got := try("as who keeps the store", true, nil); got != all {
+				t.Errorf("revoked: the whole export is another one")
+			}
+			mustGrant(t, ml, edge)
+			try("granted again", false, nil)
+		}
+		mustRevoke(t, ml, meminfra.RevokeRequest(agent))
+		if _, err := ml.Forget(t.Context(), meminfra.ForgetRequest{UserID: "ada", ConversationID: "via p"}); err != nil {
+			t.Fatal(err)
+		}
+		if got := try("the rest alone", false, nil); strings.Contains(got, "Acme") {
+			t.Errorf("what was forgotten is in the export")
+		}
+		short := said("m2", "I speak Dutch.", 1)
+		short.ExpiresAt = clock.Now().Add(time.Hour)
+		mustAdd(t, ml, addTo("ada", "d", short))
+		try("not expired yet", false, nil)
+		clock.Advance(2 * time.Hour)
+		try("expired", false, meminfra.ErrHidden)
+		if _, err := ml.Sweep(t.Context(), meminfra.SweepRequest{}); err != nil {
+			t.Fatal(err)
+		}
+		try("swept", false, nil)
+	})
+}
+
+// A message of its own is hidden without an item that shows it.
+func TestExportHidesAMessageAlone(t *testing.T) {
+	onStores(t, func(t *testing.T, store storage.Store) {
+		ml := newLayer(t, store)
+		if res := through(t, ml, "ada", "p", "", "Hello there."); len(res.Actions) > 0 {
+			t.Fatalf("it says something: %+v", res.Actions)
+		}
+		mustGrant(t, ml, meminfra.GrantRequest{UserID: "ada", AgentID: "q"})
+		var b bytes.Buffer
+		if _, err := ml.Ledger().Export(t.Context(), meminfra.ExportRequest{UserID: "ada", To: &b}); !errors.Is(err, meminfra.ErrHidden) || b.Len() > 0 {
+			t.Errorf("%v, %d bytes", err, b.Len())
+		}
+	})
+}

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/meminfra/memory-layer/meminfra/ledger"
 	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/retrieve"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
 
@@ -33,7 +35,9 @@ type FeedbackResult struct {
 // Feedback rewards the items that an answer cited, or, of a search or an answer
 // without citations, all that it retrieved. A positive reward adds to an item's
 // successes s, a negative one to its failures f; its utility (s+1)/(s+f+2) moves
-// it a little in later searches. Episodes and shared items get none. Errors:
+// it a little in later searches. Episodes and shared items get none, nor does
+// what the user may not read any more: what is hidden from him since, forgotten,
+// expired or withdrawn. Errors:
 // ErrReward, ErrNotFound for a trace that this user does not have (any more:
 // traces are kept for 30 days), ErrKeyReused for a key with another reward,
 // ErrNoUser, ErrClosed. Source: papers.md section 3, outcome loop.
@@ -65,9 +69,13 @@ func (m *MemoryLayer) feedback(ctx context.Context, req FeedbackRequest) (*Feedb
 	if err != nil {
 		return nil, err
 	}
+	rd, err := m.retriever.Begin(ctx, req.UserID)
+	if err != nil {
+		return nil, err
+	}
 	res := &FeedbackResult{ID: m.newID(), Credited: credited(trace.Items)}
 	err = m.store.Update(ctx, m.userPartition(req.UserID), func(tx storage.Tx) error {
-		return m.reward(ctx, tx, req, res)
+		return m.reward(ctx, tx, rd, req, res)
 	})
 	if errors.Is(err, errReplayed) {
 		err = nil
@@ -76,7 +84,7 @@ func (m *MemoryLayer) feedback(ctx context.Context, req FeedbackRequest) (*Feedb
 }
 
 // reward writes the feedback, its credits and its ledger entry.
-func (m *MemoryLayer) reward(ctx context.Context, tx storage.Tx, req FeedbackRequest, res *FeedbackResult) error {
+func (m *MemoryLayer) reward(ctx context.Context, tx storage.Tx, rd *retrieve.Reading, req FeedbackRequest, res *FeedbackResult) error {
 	if req.IdempotencyKey != "" {
 		old, err := tx.Feedback(ctx, req.TraceID, req.IdempotencyKey)
 		switch {
@@ -90,11 +98,14 @@ func (m *MemoryLayer) reward(ctx context.Context, tx storage.Tx, req FeedbackReq
 		}
 	}
 	head := tx.Head()
-	// An item may have been forgotten since the trace was written.
 	found, err := tx.Items(ctx, res.Credited)
 	if err != nil {
 		return err
 	}
+	// A trace is as old as thirty days, and rights are those of now.
+	found = slices.DeleteFunc(found, func(r storage.ItemRecord) bool {
+		return !rd.Admits(&r.Item) || r.Present().Status == memory.StatusWithdrawn
+	})
 	f := storage.Feedback{Partition: head.Partition, ID: res.ID, TraceID: req.TraceID, Reward: req.Reward, Key: req.IdempotencyKey,
 		At: memory.Time(m.now()), Change: head.Change, Salt: newSalt()}
 	if err := tx.InsertFeedback(ctx, []storage.Feedback{f}); err != nil {

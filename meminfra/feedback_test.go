@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/meminfra/memory-layer/meminfra"
 	"github.com/meminfra/memory-layer/meminfra/storage"
@@ -96,5 +97,62 @@ func TestFeedback(t *testing.T) {
 		if len(untouched) != len(before.Hits) || untouched[0].Score != before.Hits[0].Score || untouched[2].Text != before.Hits[2].Text {
 			t.Errorf("another user's ranking moved: %v", texts(untouched))
 		}
+	})
+}
+
+// An old trace names what was shown then; the reward goes to what its user may
+// still read. Each item is hidden in another way, and one stays.
+func TestFeedbackCreditsWhatIsStillThere(t *testing.T) {
+	onStores(t, func(t *testing.T, store storage.Store) {
+		clock := testClock()
+		ml := newLayer(t, store, func(o *meminfra.Options) { o.Now = clock.Now })
+		dutch := mustAdd(t, ml, addTo("ada", "c", said("m1", "I speak Dutch.", 0))).Actions[0].ItemID
+		german := mustAdd(t, ml, addTo("ada", "c", said("m2", "I speak German.", 1))).Actions[0].ItemID
+		french := through(t, ml, "ada", "p", "", "I speak French.").Actions[0].ItemID
+		crm := through(t, ml, "ada", "q", "crm", "I speak Danish.").Actions[0].ItemID
+		short := said("m3", "I speak Greek.", 2)
+		short.ExpiresAt = clock.Now().Add(time.Hour)
+		greek := mustAdd(t, ml, addTo("ada", "d", short)).Actions[0].ItemID
+		edges := []meminfra.GrantRequest{{UserID: "ada", AgentID: "p"}, {UserID: "ada", AgentID: "q"}, {AgentID: "q", ResourceID: "crm"}}
+		for _, e := range edges {
+			mustGrant(t, ml, e)
+		}
+		found := mustSearch(t, ml, meminfra.SearchRequest{UserID: "ada", Query: "Which languages do I speak?", Filters: meminfra.Filters{Kind: "fact"}})
+		left := []string{dutch, german, french, crm, greek}
+		credited := func(when string, gone string) {
+			t.Helper()
+			left = slices.DeleteFunc(left, func(id string) bool { return id == gone })
+			res, err := ml.Feedback(t.Context(), meminfra.FeedbackRequest{UserID: "ada", TraceID: found.TraceID, Reward: 1})
+			if err != nil {
+				t.Fatalf("%s: %v", when, err)
+			}
+			got := slices.Sorted(slices.Values(res.Credited))
+			if want := slices.Sorted(slices.Values(left)); !slices.Equal(got, want) {
+				t.Errorf("%s: %v, want %v", when, got, want)
+			}
+		}
+		credited("nothing is hidden", "")
+		mustRevoke(t, ml, meminfra.RevokeRequest(edges[0]))
+		credited("its agent was revoked", french)
+		mustRevoke(t, ml, meminfra.RevokeRequest(edges[2]))
+		credited("its resource was revoked", crm)
+		clock.Advance(2 * time.Hour)
+		credited("it has expired", greek)
+		if _, err := ml.Curate().Retract(t.Context(), meminfra.RetractRequest{UserID: "ada", ID: german}); err != nil {
+			t.Fatal(err)
+		}
+		credited("it was withdrawn", german)
+		mustGrant(t, ml, edges[0])
+		left = append(left, french)
+		credited("granted again", "")
+		// A trace that names what was forgotten goes with it.
+		if _, err := ml.Forget(t.Context(), meminfra.ForgetRequest{UserID: "ada", ID: dutch}); err != nil {
+			t.Fatal(err)
+		}
+		_, err := ml.Feedback(t.Context(), meminfra.FeedbackRequest{UserID: "ada", TraceID: found.TraceID, Reward: 1})
+		if !errors.Is(err, meminfra.ErrNotFound) {
+			t.Errorf("one was forgotten: %v", err)
+		}
+		verifies(t, "after all", ml, nil)
 	})
 }

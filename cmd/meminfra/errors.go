@@ -84,6 +84,8 @@ func hintFor(err error) string {
 		return fmt.Sprintf("a backup; or make the tables what step %04d of meminfra migrate --show-sql says, then UPDATE meminfra_migrations SET dirty = FALSE", schema.Have)
 	case errors.Is(err, meminfra.ErrNoUser):
 		return "--user NAME"
+	case errors.Is(err, meminfra.ErrHidden):
+		return "meminfra list --user U for what he may read, meminfra sweep if it has expired, or --whole as who keeps the store"
 	case errors.Is(err, meminfra.ErrNoSelector), errors.Is(err, meminfra.ErrSelectors):
 		return "--user alone, or with one of --conversation, --id or filters"
 	case errors.Is(err, meminfra.ErrFilter):

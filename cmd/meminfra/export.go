@@ -20,12 +20,15 @@ func (a *app) exportCommand() *cobra.Command {
 		out string
 	)
 	cmd := &cobra.Command{
-		Use:   "export --user U [--out FILE]",
+		Use:   "export --user U [--whole] [--out FILE]",
 		Short: "Write all that is remembered of a user, with its ledger",
 		Long: `Writes a user's memory as canonical JSON lines: each ledger entry in order, with
 the rows it names. The same memory is the same bytes from either store, and
 import --format export takes it in. Vectors, traces, grants and idempotency keys
-are not in it. It holds all content: keep it as you keep the database.`,
+are not in it. It holds all content: keep it as you keep the database. What is
+hidden from the user, because it came through an agent that is not his any more
+or has expired, is not his to export: then nothing is written. With --whole, for
+who keeps the store, it is; as grants stay behind, grant anew where it goes.`,
 		Example: "  meminfra export --user ada --out ada.jsonl",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -38,6 +41,7 @@ are not in it. It holds all content: keep it as you keep the database.`,
 		},
 	}
 	cmd.Flags().StringVar(&req.UserID, "user", "", "whose memory (required)")
+	cmd.Flags().BoolVar(&req.Whole, "whole", false, "also what is hidden from the user; for who keeps the store")
 	cmd.Flags().StringVar(&out, "out", "", "the file to write (default: standard output)")
 	return cmd
 }

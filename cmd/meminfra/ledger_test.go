@@ -61,6 +61,25 @@ func TestLedgerCommands(t *testing.T) {
 	})
 }
 
+// TestExportOfWhatIsHidden: what came through an agent that was revoked is not
+// its user's to export.
+func TestExportOfWhatIsHidden(t *testing.T) {
+	onStores(t, func(t *testing.T, c *cli) {
+		file := filepath.Join(t.TempDir(), "ada.jsonl")
+		c.ok("add", "--user", "ada", "--agent", "p", "I live in Porto.")
+		c.ok("grant", "--user", "ada", "--agent", "p")
+		c.ok("export", "--user", "ada")
+		c.ok("revoke", "--user", "ada", "--agent", "p")
+		c.fails(exitFailure, "--whole", "export", "--user", "ada", "--out", file)
+		if _, err := os.Stat(file); !os.IsNotExist(err) {
+			t.Errorf("a refused export left a file: %v", err)
+		}
+		if out := c.ok("export", "--user", "ada", "--whole"); !strings.Contains(out, "Porto") {
+			t.Errorf("the whole export: %q", out)
+		}
+	})
+}
+
 func mustRead(t *testing.T, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)
