@@ -193,13 +193,20 @@ func (w *batch) addConflict(c memory.Conflict) {
 	w.conflicts = append(w.conflicts, c)
 }
 
+// embed keeps a vector, and reports whether it says anything. One that does not
+// is kept as an empty one: its text need not be embedded again. No vector is that
+// of an embedder that failed.
 func (w *batch) embed(owner memory.OwnerKind, id string, vector []float32) bool {
-	if !llm.HasDirection(vector) {
+	if len(vector) == 0 {
 		return false
+	}
+	says := llm.HasDirection(vector)
+	if !says {
+		vector = []float32{}
 	}
 	w.embeddings = append(w.embeddings, memory.Embedding{Partition: w.partition, OwnerKind: owner, OwnerID: id,
 		Model: w.found.model, Vector: vector, Change: w.change})
-	return true
+	return says
 }
 
 func (w *batch) embedEpisodes(waiting map[string]*memory.Episode) {

@@ -26,12 +26,12 @@ func crashes() int {
 	if n, err := strconv.Atoi(os.Getenv("CRASHES")); err == nil && n > 0 {
 		return n
 	}
-	return 4
+	return 3
 }
 
 // TestCrashProcess is the body of the processes of TestCrashes and does nothing
 // by itself. It adds, supersedes, reembeds, grants, imports, sweeps and forgets,
-// and says what has been committed once it has been.
+// says what it is at, and what has been committed once it has been.
 func TestCrashProcess(t *testing.T) {
 	round, target, found := strings.Cut(os.Getenv(crashEnv), "|")
 	if !found {
@@ -40,28 +40,36 @@ func TestCrashProcess(t *testing.T) {
 	store := openTarget(t, target)
 	ml := inTenant(t, store, "round "+round)
 	renamed := newLayer(t, store, randomIDs, withEmbedder(bagOfWords{"bag" + round, 8}), func(o *meminfra.Options) { o.Tenant = "round " + round })
+	at := func(step string) { fmt.Println("at", step) }
 	for n := 0; ; n++ {
 		id := fmt.Sprint(round, "-", n)
+		at("add")
 		mustAdd(t, ml, addTo("ada", "kept", said(id, "I use PostgreSQL, note "+id+".", n)))
 		fmt.Println("kept", id)
+		at("supersede")
 		mustAdd(t, ml, addTo("ada", "lost", said(id+"a", "I live in Lisbon.", n), said(id+"b", "I moved to Porto.", n+1)))
+		at("reembed")
 		if _, err := renamed.Curate().Reembed(t.Context(), meminfra.ReembedRequest{UserID: "ada"}); err != nil {
 			t.Fatal(err)
 		}
+		at("grant")
 		if err := outcome(ml.Grants().Grant(t.Context(), meminfra.GrantRequest{UserID: "bob", AgentID: id})); err != nil {
 			t.Fatal(err)
 		}
 		fmt.Println("granted", id)
+		at("sweep")
 		brief := said(id+"c", "I speak Dutch.", n)
 		brief.ExpiresAt = monday
 		mustAdd(t, ml, addTo("ada", "lost", brief))
 		if err := outcome(ml.Sweep(t.Context(), meminfra.SweepRequest{})); err != nil {
 			t.Fatal(err)
 		}
+		at("import")
 		if err := outcome(importInto(inTenant(t, store, "copy "+id), export(t, ml))); err != nil {
 			t.Fatal(err)
 		}
 		fmt.Println("copied", id)
+		at("forget")
 		mustForget(t, ml, meminfra.ForgetRequest{UserID: "ada", ConversationID: "lost"})
 	}
 }
@@ -76,11 +84,12 @@ func inTenant(t *testing.T, store storage.Store, tenant string) *meminfra.Memory
 // `make crash` kills 200 on each store.
 func TestCrashes(t *testing.T) {
 	onTargets(t, func(t *testing.T, store storage.Store, target string) {
-		kept := map[int][]string{}
+		kept, at := map[int][]string{}, map[string]int{}
 		for round := range crashes() {
 			t.Run(strconv.Itoa(round), func(t *testing.T) { // which closes its layers
 				done := killed(t, round, target)
 				kept[round] = done["kept"]
+				at[done["at"][len(done["at"])-1]]++
 				checkCrashed(t, store, round)
 				checkKept(t, store, round, kept[round])
 				checkGranted(t, store, round, done["granted"])
@@ -96,7 +105,7 @@ func TestCrashes(t *testing.T) {
 			total += len(list)
 			checkKept(t, store, round, list)
 		}
-		t.Logf("%d processes were killed, %d messages were committed and kept", crashes(), total)
+		t.Logf("%d processes were killed, at %v; %d messages were committed and kept", crashes(), at, total)
 		if total == 0 {
 			t.Error("no process came as far as a commit")
 		}
@@ -129,10 +138,9 @@ func killed(t *testing.T, round int, target string) map[string][]string {
 			break
 		}
 		all += line
-		if what, id, found := strings.Cut(strings.TrimSpace(line), " "); found {
-			done[what] = append(done[what], id)
-		}
-		if !begun {
+		what, id, _ := strings.Cut(strings.TrimSpace(line), " ")
+		done[what] = append(done[what], id)
+		if !begun && what == "kept" {
 			begun = true
 			// The random moment is the test; whichever it is, the same must hold.
 			time.AfterFunc(time.Duration(rand.IntN(1500))*time.Millisecond, func() { _ = cmd.Process.Kill() })

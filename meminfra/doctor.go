@@ -64,7 +64,7 @@ func (m *MemoryLayer) Doctor(ctx context.Context, req DoctorRequest) (*DoctorRes
 		storage.Topic
 		remedy string
 	}{
-		{storage.TopicVectors, "meminfra reembed --user U: words find them until then (a text without any feature has no vector)"},
+		{storage.TopicVectors, "meminfra reembed --user U: words find them until then"},
 		{storage.TopicOrphans, "restore a backup, or report it: this program leaves none behind"},
 		{storage.TopicExtractions, "meminfra reprocess --user U"},
 		{storage.TopicErasures, "meminfra doctor --fix, when nobody else reads the database"},

@@ -2,7 +2,9 @@ package meminfra_test
 
 import (
 	"database/sql"
+	"errors"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -50,6 +52,43 @@ func TestDoctorOfAHealthyStore(t *testing.T) {
 		// Another session of a shared server may hold back its vacuum.
 		if got != "" && (got != string(storage.TopicErasures) || strings.HasPrefix(store.Describe(), "sqlite")) {
 			t.Errorf("forgotten: %s", got)
+		}
+	})
+}
+
+// What the built-in embedder finds nothing in has no vector, and nothing is
+// wrong with that; whatever the script, and for what was stored before as well.
+func TestDoctorMindsNoTextWithoutFeatures(t *testing.T) {
+	onTargets(t, func(t *testing.T, store storage.Store, target string) {
+		ml := newLayer(t, store, randomIDs)
+		var list []meminfra.Message
+		for i, text := range []string{"👍", "👩‍👩‍👧 🎉🎉", "?!", "...", "。。", "—", "\u200b.", "it is", "I live in Lisbon.",
+			"我住在里斯本。", "Я живу в Лиссабоне.", "أعيش في لشبونة", "ฉันอยู่ที่ลิสบอน"} {
+			list = append(list, said("m"+strconv.Itoa(i), text, i))
+		}
+		mustAdd(t, ml, addTo("ada", "c", list...))
+		_, err := ml.Add(t.Context(), addTo("ada", "c", said("blank", " \t\n\u3000", 20)))
+		if !errors.Is(err, meminfra.ErrBlankMessage) {
+			t.Errorf("white space alone: %v", err)
+		}
+		if got := unwell(t, store, false); len(got) > 0 {
+			t.Errorf("wrong: %v", got)
+		}
+		if got := mustSearch(t, ml, meminfra.SearchRequest{UserID: "ada", Query: "👍"}); len(got.Degraded) > 0 {
+			t.Errorf("degraded: %v", got.Degraded)
+		}
+		execute(t, target, `DELETE FROM embedding`)
+		if got := unwell(t, store, false); len(got) != 1 || got[0] != string(storage.TopicVectors) {
+			t.Errorf("without vectors: %v", got)
+		}
+		for _, want := range []int{len(list) + 1, 0} { // messages and an item, then nothing
+			res, err := ml.Curate().Reembed(t.Context(), meminfra.ReembedRequest{UserID: "ada"})
+			if err != nil || res.Texts != want || res.Embedded > want || want > 0 && res.Embedded < 5 {
+				t.Errorf("reembed: %+v, %v, want %d texts", res, err, want)
+			}
+		}
+		if got := unwell(t, store, false); len(got) > 0 {
+			t.Errorf("embedded again: %v", got)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package migrate_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io/fs"
@@ -44,6 +45,8 @@ func child(target string) int {
 	}
 	var applied []string
 	if err == nil {
+		fmt.Println("begins")
+		m = m.WithOptions(&migrate.Options{Logf: func(string, ...any) { fmt.Println("a step") }})
 		applied, err = m.Up(context.Background(), target)
 	}
 	if err != nil {
@@ -94,7 +97,7 @@ func TestProcessesAtOnce(t *testing.T) {
 				if err := cmd.Wait(); err != nil {
 					t.Fatalf("round %d: %v: %s", round, err, outputs[i].String())
 				}
-				n, err := strconv.Atoi(outputs[i].String())
+				n, err := strconv.Atoi(lastLine(outputs[i].String()))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -157,24 +160,21 @@ func TestKilledHalfWay(t *testing.T) {
 func TestKilledAnywhere(t *testing.T) {
 	kills, err := strconv.Atoi(os.Getenv("CRASHES"))
 	if err != nil {
-		kills = 4
+		kills = 3
 	}
 	each(t, func(t *testing.T, m *migrate.Migrator, target string) {
-		left := map[uint]int{}
-		for range kills {
+		head, _ := m.Head()
+		steps := int(head) + 1 // what comes before the first one is one as well
+		step := killedAfter(t, target, steps, 0) / time.Duration(steps)
+		left := make([]int, steps)
+		for round := range kills {
 			target := target
 			if strings.HasPrefix(target, "sqlite:") {
 				target = "sqlite:" + filepath.Join(t.TempDir(), "memory.db")
 			} else {
 				target = pgtest.URL(t)
 			}
-			cmd := process(t, target, "")
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(time.Duration(rand.IntN(200)) * time.Millisecond) // any moment will do, also after the end
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
+			killedAfter(t, target, round%steps, rand.N(step/2)) // any moment will do
 			s, err := m.Status(t.Context(), target)
 			if err != nil || s.Dirty {
 				t.Fatalf("after the kill: %+v, %v", s, err)
@@ -187,6 +187,42 @@ func TestKilledAnywhere(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		t.Logf("processes that were killed, by the step they left: %v", left)
+		t.Logf("%d processes were killed, by the step they left from 0 to %d: %v", kills, head, left)
 	})
 }
+
+// killedAfter starts a process that migrates, kills it a while after it has
+// applied so many steps, and returns how long it lived since it began. It ends
+// by itself if it never comes so far.
+func killedAfter(t *testing.T, target string, steps int, d time.Duration) time.Duration {
+	t.Helper()
+	cmd := process(t, target, "")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var began time.Time
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		switch lines.Text() {
+		case "begins":
+			began = time.Now()
+		case "a step":
+			steps--
+		}
+		if steps == 0 {
+			alarm := time.AfterFunc(d, func() { _ = cmd.Process.Kill() })
+			defer alarm.Stop()
+			steps = -1
+		}
+	}
+	_ = cmd.Wait() // killed, or done
+	if began.IsZero() {
+		t.Fatal("the process did not begin")
+	}
+	return time.Since(began)
+}
+
+func lastLine(text string) string { return text[strings.LastIndexByte(text, '\n')+1:] }

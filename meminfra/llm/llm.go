@@ -21,13 +21,13 @@ type Embedder interface {
 	// Dim is the length of every vector.
 	Dim() int
 	// Embed returns one vector per text, in input order, each of Dim values
-	// and length 1. A text without any feature gives the zero vector, which is
-	// not stored. No texts give no vectors.
+	// and length 1. A text without any feature gives the zero vector, of
+	// which only that it is so is kept. No texts give no vectors.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
 // HasDirection reports whether a vector says anything: the zero vector, of a
-// text without any feature, is neither stored nor searched with.
+// text without any feature, is not searched with, and stored as an empty one.
 func HasDirection(vector []float32) bool {
 	for _, x := range vector {
 		if x != 0 {

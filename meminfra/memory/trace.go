@@ -48,8 +48,9 @@ const (
 	OwnerItem    OwnerKind = "item"
 )
 
-// Embedding is one vector, unit length, made by a named model. Vectors of two
-// models are never compared.
+// Embedding is one vector, unit length, made by a named model, or an empty one
+// for a text in which the model found nothing. Vectors of two models are never
+// compared.
 type Embedding struct {
 	Partition string
 	OwnerKind OwnerKind

@@ -24,7 +24,7 @@ func Load(store storage.Reader, model string, dim int) func(context.Context, str
 func rows(c storage.Changes) []index.Row {
 	vectors := make(map[index.Key][]float32, len(c.Embeddings))
 	for _, e := range c.Embeddings {
-		if e.Part == 0 {
+		if e.Part == 0 && len(e.Vector) > 0 {
 			vectors[ownerKey(e.OwnerKind, e.OwnerID)] = e.Vector
 		}
 	}

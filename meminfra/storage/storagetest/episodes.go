@@ -413,7 +413,7 @@ func embeddings(t *testing.T, s storage.Store) {
 		return tx.PutEmbeddings(t.Context(), []memory.Embedding{
 			embedding(tx, memory.OwnerEpisode, "e1", 0, "m", vector), embedding(tx, memory.OwnerEpisode, "e1", 1, "m", vector[:1]),
 			embedding(tx, memory.OwnerItem, "e1", 0, "m", vector[1:2]), embedding(tx, memory.OwnerEpisode, "e1", 0, "other", vector[:2]),
-			embedding(tx, memory.OwnerEpisode, "e2", 0, "m", []float32{5}),
+			embedding(tx, memory.OwnerEpisode, "e2", 0, "m", []float32{5}), embedding(tx, memory.OwnerEpisode, "e3", 0, "m", nil),
 		})
 	})
 	commit(t, s, ada, func(tx storage.Tx) error { // replaces
@@ -424,11 +424,11 @@ func embeddings(t *testing.T, s storage.Store) {
 		got[vectorOwner(e)] = e
 	}
 	for owner, want := range map[string][]float32{
-		"episode e1 0": vector, "episode e1 1": vector[:1], "item e1 0": vector[1:2], "episode e2 0": {6, 7},
+		"episode e1 0": vector, "episode e1 1": vector[:1], "item e1 0": vector[1:2], "episode e2 0": {6, 7}, "episode e3 0": nil,
 	} {
 		same(t, owner, bits(got[owner].Vector), bits(want))
 	}
-	same(t, "how many of the model", len(got), 4)
+	same(t, "how many of the model", len(got), 5)
 	same(t, "what was replaced", got["episode e2 0"], memory.Embedding{Partition: ada.ID(), OwnerKind: memory.OwnerEpisode,
 		OwnerID: "e2", Model: "m", Vector: []float32{6, 7}, Change: 2})
 	same(t, "since", ids(changes(t, s, ada, 1).Embeddings, vectorOwner), []string{"episode e2 0"})
