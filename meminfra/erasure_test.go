@@ -16,6 +16,7 @@ import (
 
 	"github.com/meminfra/memory-layer/meminfra"
 	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/storage"
 	"github.com/meminfra/memory-layer/meminfra/storage/sqlite"
 )
 
@@ -268,4 +269,76 @@ func tables(t *testing.T, target string) []byte {
 		}
 	}
 	return out.Bytes()
+}
+
+// What the owner gave as his reason for an act goes with what the act was about,
+// whatever way that is forgotten, and with the user.
+func TestNoByteOfAReasonIsLeft(t *testing.T) {
+	ways := map[string]meminfra.ForgetRequest{
+		"item": {}, "conversation": {ConversationID: "c"}, "user": {Everything: true},
+		"filter": {Filters: meminfra.Filters{From: monday.AddDate(0, 0, -1)}},
+	}
+	onTargets(t, func(t *testing.T, store storage.Store, target string) {
+		stored := func() (all []byte) {
+			if strings.Contains(target, "://") {
+				return tables(t, target)
+			}
+			for _, b := range files(t, filepath.Dir(target)) {
+				all = append(all, b...)
+			}
+			return all
+		}
+		for way, req := range ways {
+			ml := newLayer(t, store, randomIDs)
+			req.UserID = way
+			ids := giveReasons(t, ml, way)
+			if got := leaks(stored(), reasonCanaries...); len(got) != len(reasonCanaries) {
+				t.Fatalf("%s: only %v are stored at all", way, got)
+			}
+			if way == "item" {
+				for _, id := range ids {
+					req.ID = id
+					mustForget(t, ml, req)
+				}
+			} else {
+				mustForget(t, ml, req)
+			}
+			if got := leaks(stored(), reasonCanaries...); len(got) > 0 {
+				t.Errorf("%s: %v are left", way, got)
+			}
+			verifies(t, way, ml, nil)
+			checkTombstones(t, store, way)
+			if open := mustSearch(t, ml, meminfra.SearchRequest{UserID: way, Query: "Which database do I use?"}).Hits; (len(open) > 0) != (way == "item" || way == "conversation") {
+				t.Errorf("%s: of the rest: %q", way, texts(open))
+			}
+		}
+	})
+}
+
+// reasonCanaries are words that are in the reasons of acts alone.
+var reasonCanaries = []string{"wallabytale", "numbatology", "bandicootish", "potoroonian"}
+
+// giveReasons edits, retracts and restores memories of the conversation c, for
+// reasons of its own each, and returns the memories' first versions.
+func giveReasons(t *testing.T, ml *meminfra.MemoryLayer, user string) []string {
+	t.Helper()
+	mustAdd(t, ml, addTo(user, "other", said("o1", "I use PostgreSQL.", 9)))
+	var ids []string
+	for _, a := range mustAdd(t, ml, addTo(user, "c", told("I live in Lisbon.", "I speak Dutch.", "I own a boat.")...)).Actions {
+		ids = append(ids, a.ItemID)
+	}
+	if len(ids) != 3 {
+		t.Fatalf("%d memories", len(ids))
+	}
+	act := func(_ *meminfra.CurateResult, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	act(ml.Curate().Edit(t.Context(), meminfra.EditRequest{UserID: user, ID: ids[0], Text: "I live in Lisbon, by the river.", Reason: "wallabytale"}))
+	act(ml.Curate().Retract(t.Context(), meminfra.RetractRequest{UserID: user, ID: ids[1], Reason: "numbatology"}))
+	act(ml.Curate().Restore(t.Context(), meminfra.RestoreRequest{UserID: user, ID: ids[1], Reason: "bandicootish"}))
+	act(ml.Curate().Edit(t.Context(), meminfra.EditRequest{UserID: user, ID: ids[2], Text: "I own a sailing boat.", Reason: "potoroonian"}))
+	return ids
 }

@@ -49,9 +49,9 @@ who keeps the store, it is; as grants stay behind, grant anew where it goes.`,
 func (a *app) export(ctx context.Context, ml *meminfra.MemoryLayer, req meminfra.ExportRequest, out string) (err error) {
 	req.To = a.stdout
 	if out != "" {
-		f, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			return err
+		f, openErr := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if openErr != nil {
+			return openErr
 		}
 		req.To = f
 		defer func() {

@@ -70,7 +70,7 @@ func TestExportOfWhatIsHidden(t *testing.T) {
 		c.ok("grant", "--user", "ada", "--agent", "p")
 		c.ok("export", "--user", "ada")
 		c.ok("revoke", "--user", "ada", "--agent", "p")
-		c.fails(exitFailure, "--whole", "export", "--user", "ada", "--out", file)
+		c.fails(exitFailure, "hidden", "export", "--user", "ada", "--out", file)
 		if _, err := os.Stat(file); !os.IsNotExist(err) {
 			t.Errorf("a refused export left a file: %v", err)
 		}
