@@ -69,18 +69,20 @@ func titles(text string) []string {
 	return regexp.MustCompile(`(?m)^-- \d{4}_.*\.sql$`).FindAllString(text, -1)
 }
 
-// plain are the lines of SQL with the dialects' names of types made the same.
+// plain are the lines of SQL with the dialects' names of types made the same,
+// without what tells one of them how to store and plan.
 func plain(text string) []string {
 	for _, r := range [][2]string{
 		{`text COLLATE "C"`, "TEXT"}, {"double precision", "REAL"}, {"bigint", "INTEGER"}, {"boolean", "INTEGER"},
 		{"integer", "INTEGER"}, {"bytea", "BLOB"}, {"x''", "''"},
+		{") WITHOUT ROWID;", ");"},
 	} {
 		text = strings.ReplaceAll(text, r[0], r[1])
 	}
 	var lines []string
 	for _, line := range strings.Split(text, "\n") {
 		line, _, _ = strings.Cut(line, "--")
-		if line = strings.Join(strings.Fields(line), " "); line != "" {
+		if line = strings.Join(strings.Fields(line), " "); line != "" && !strings.HasSuffix(line, " SET STATISTICS 0;") {
 			lines = append(lines, line)
 		}
 	}

@@ -50,6 +50,11 @@ CREATE TABLE episode (
     salt         bytea NOT NULL,
     PRIMARY KEY (partition, episode)
 );
+-- No statistics of the partition: users differ so much in size that the planner,
+-- told of an average or of what a new one had before it was filled, would read a
+-- whole partition in any index to find one row of it. Without, it assumes many
+-- rows for every partition alike, and so keeps one plan for all of them.
+ALTER TABLE episode ALTER COLUMN partition SET STATISTICS 0;
 CREATE INDEX episode_expiry ON episode (partition, expires_at) WHERE expires_at IS NOT NULL;
 CREATE UNIQUE INDEX episode_message ON episode (partition, conversation, message_id);
 CREATE UNIQUE INDEX episode_seq ON episode (partition, seq);
@@ -70,6 +75,7 @@ CREATE TABLE extraction (
     PRIMARY KEY (partition, episode, extractor),
     FOREIGN KEY (partition, episode) REFERENCES episode (partition, episode)
 );
+ALTER TABLE extraction ALTER COLUMN partition SET STATISTICS 0;
 CREATE INDEX extraction_open ON extraction (partition, extractor, episode) WHERE status IN ('pending', 'failed');
 
 CREATE TABLE embedding (

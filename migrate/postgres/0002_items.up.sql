@@ -20,6 +20,7 @@ CREATE TABLE decision (
     salt        bytea NOT NULL,
     PRIMARY KEY (partition, decision)
 );
+ALTER TABLE decision ALTER COLUMN partition SET STATISTICS 0; -- see episode
 CREATE INDEX decision_item ON decision (partition, item);
 CREATE INDEX decision_episode ON decision (partition, episode);
 
@@ -63,6 +64,7 @@ CREATE TABLE item (
     PRIMARY KEY (partition, item),
     FOREIGN KEY (partition, decision) REFERENCES decision (partition, decision)
 );
+ALTER TABLE item ALTER COLUMN partition SET STATISTICS 0;
 CREATE UNIQUE INDEX item_seq ON item (partition, seq);
 CREATE INDEX item_change ON item (partition, change);
 CREATE INDEX item_fact ON item (partition, fact_key_hash);
@@ -91,6 +93,7 @@ CREATE TABLE item_state (
     FOREIGN KEY (partition, item) REFERENCES item (partition, item),
     FOREIGN KEY (partition, decision) REFERENCES decision (partition, decision)
 );
+ALTER TABLE item_state ALTER COLUMN partition SET STATISTICS 0;
 CREATE INDEX item_state_change ON item_state (partition, change);
 CREATE UNIQUE INDEX item_state_present ON item_state (partition, item) WHERE system_to IS NULL;
 CREATE UNIQUE INDEX item_state_holder ON item_state (partition, fact_key_hash)
@@ -117,6 +120,7 @@ CREATE TABLE evidence (
     FOREIGN KEY (partition, item) REFERENCES item (partition, item),
     FOREIGN KEY (partition, episode) REFERENCES episode (partition, episode)
 );
+ALTER TABLE evidence ALTER COLUMN partition SET STATISTICS 0;
 CREATE UNIQUE INDEX evidence_once ON evidence (partition, item, lead, episode, start_byte, end_byte, polarity);
 CREATE INDEX evidence_episode ON evidence (partition, episode);
 CREATE INDEX evidence_change ON evidence (partition, change);
@@ -134,6 +138,7 @@ CREATE TABLE conflict (
     FOREIGN KEY (partition, item) REFERENCES item (partition, item),
     FOREIGN KEY (partition, other) REFERENCES item (partition, item)
 );
+ALTER TABLE conflict ALTER COLUMN partition SET STATISTICS 0;
 CREATE INDEX conflict_other ON conflict (partition, other);
 
 CREATE TABLE item_derivation (
@@ -144,6 +149,7 @@ CREATE TABLE item_derivation (
     FOREIGN KEY (partition, item) REFERENCES item (partition, item),
     FOREIGN KEY (partition, source) REFERENCES item (partition, item)
 );
+ALTER TABLE item_derivation ALTER COLUMN partition SET STATISTICS 0;
 CREATE INDEX item_derivation_source ON item_derivation (partition, source);
 
 CREATE TABLE item_origin (
@@ -154,3 +160,4 @@ CREATE TABLE item_origin (
     PRIMARY KEY (partition, item, kind, name),
     FOREIGN KEY (partition, item) REFERENCES item (partition, item)
 );
+ALTER TABLE item_origin ALTER COLUMN partition SET STATISTICS 0;

@@ -48,6 +48,8 @@ CREATE TABLE trace (
 );
 CREATE INDEX trace_at ON trace (partition, at);
 
+-- Without a foreign key: one statement writes a trace and all its items, and a
+-- check of every item would be a tenth of a search.
 CREATE TABLE trace_item (
     partition  text COLLATE "C" NOT NULL,
     trace      text COLLATE "C" NOT NULL,
@@ -59,8 +61,7 @@ CREATE TABLE trace_item (
     cited      boolean NOT NULL DEFAULT FALSE,
     authority  text COLLATE "C" NOT NULL DEFAULT '',
     score      double precision NOT NULL,
-    PRIMARY KEY (partition, trace, rank, shared),
-    FOREIGN KEY (partition, trace) REFERENCES trace (partition, trace)
+    PRIMARY KEY (partition, trace, rank, shared)
 );
 
 CREATE TABLE feedback (

@@ -48,6 +48,9 @@ CREATE TABLE trace (
 );
 CREATE INDEX trace_at ON trace (partition, at);
 
+-- Without a foreign key: one transaction writes a trace and all its items, and a
+-- check of every item costs. Without row ids, since every search writes here and
+-- a table and its key would be two trees to write to.
 CREATE TABLE trace_item (
     partition  TEXT NOT NULL,
     trace      TEXT NOT NULL,
@@ -59,9 +62,8 @@ CREATE TABLE trace_item (
     cited      INTEGER NOT NULL DEFAULT FALSE,
     authority  TEXT NOT NULL DEFAULT '',
     score      REAL NOT NULL,
-    PRIMARY KEY (partition, trace, rank, shared),
-    FOREIGN KEY (partition, trace) REFERENCES trace (partition, trace)
-);
+    PRIMARY KEY (partition, trace, rank, shared)
+) WITHOUT ROWID;
 
 CREATE TABLE feedback (
     partition TEXT NOT NULL,

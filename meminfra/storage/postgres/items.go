@@ -12,8 +12,11 @@ import (
 )
 
 // Selectors of items: arrays of item ids, reading partition $1 and argument $2.
+// The planner cannot see into a SELECT, and so cannot take a plan for ten ids for
+// dearer than one for the nine at hand: it keeps one plan, where it would make a
+// new one each time, which takes it three times as long as running it.
 const (
-	byID      = `($2::text[])`
+	byID      = `((SELECT $2::text[]))`
 	byFactKey = `(ARRAY(SELECT i.item FROM unnest($2::bytea[]) AS k(hash) CROSS JOIN LATERAL (` + sameFactKey + `) i))`
 	byText    = `(ARRAY(SELECT i.item FROM unnest($2::bytea[]) AS k(hash) CROSS JOIN LATERAL (
 	SELECT t.item FROM item t WHERE t.partition = $1 AND t.text_hash = k.hash OFFSET 0) i))`
