@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/meminfra/memory-layer/meminfra"
 	"github.com/meminfra/memory-layer/meminfra/storage"
-	"github.com/meminfra/memory-layer/meminfra/storage/sqlite"
 )
 
 // The races of TestWritersOfOneUser in two operating system processes on one
@@ -37,13 +35,12 @@ func TestWritersInTwoProcesses(t *testing.T) {
 
 // onTargets is onStores for tests that open the database a second time.
 func onTargets(t *testing.T, run func(t *testing.T, store storage.Store, target string)) {
-	t.Run("sqlite", func(t *testing.T) {
-		target := filepath.Join(t.TempDir(), "memory.db")
-		run(t, openTarget(t, target), target)
-	})
-	t.Run("postgres", func(t *testing.T) {
+	sideBySide(t, func(t *testing.T) {
+		target := migratedSQLite(t)
+		run(t, openSQLiteAt(t, target), target)
+	}, func(t *testing.T) {
 		target := migratedPostgres(t)
-		run(t, openTarget(t, target), target)
+		run(t, openPostgresAt(t, target), target)
 	})
 }
 
@@ -52,12 +49,7 @@ func openTarget(t *testing.T, target string) storage.Store {
 	if strings.Contains(target, "://") {
 		return openPostgresAt(t, target)
 	}
-	store, err := sqlite.Open(t.Context(), target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
-	return store
+	return openSQLiteAt(t, target)
 }
 
 // writerEnv tells a copy of the test binary to be a writer: the race, writer

@@ -1,7 +1,10 @@
 package meminfra_test
 
 import (
+	"context"
+	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,15 +20,30 @@ import (
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
 
-// onStores runs a test on a fresh database of each store.
+// onStores runs a test on a fresh database of each store, side by side: while
+// one store waits for its server, the other computes.
 func onStores(t *testing.T, run func(t *testing.T, store storage.Store)) {
-	t.Run("sqlite", func(t *testing.T) { run(t, openSQLite(t)) })
-	t.Run("postgres", func(t *testing.T) { run(t, openPostgres(t)) })
+	sideBySide(t,
+		func(t *testing.T) { run(t, openSQLite(t)) },
+		func(t *testing.T) { run(t, openPostgres(t)) })
+}
+
+// sideBySide runs a test's part for each store, and returns when both have ended.
+func sideBySide(t *testing.T, onSQLite, onPostgres func(t *testing.T)) {
+	var both sync.WaitGroup
+	both.Go(func() { t.Run("sqlite", onSQLite) })
+	both.Go(func() { t.Run("postgres", onPostgres) })
+	both.Wait()
 }
 
 func openSQLite(t testing.TB) storage.Store {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "memory.db"))
+	return openSQLiteAt(t, migratedSQLite(t))
+}
+
+func openSQLiteAt(t testing.TB, path string) storage.Store {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,12 +51,45 @@ func openSQLite(t testing.TB) storage.Store {
 	return store
 }
 
-func openPostgres(t testing.TB) storage.Store {
+// migratedSQLite returns the path of a fresh file at its head, alone in a
+// folder: a copy, since migrating takes longer than many a test.
+func migratedSQLite(t testing.TB) string {
 	t.Helper()
-	return openPostgresAt(t, migratedPostgres(t))
+	raw, err := emptySQLite()
+	path := filepath.Join(t.TempDir(), "memory.db")
+	if err == nil {
+		err = os.WriteFile(path, raw, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
-// migratedPostgres returns the URL of a fresh schema at its head.
+var emptySQLite = sync.OnceValues(func() ([]byte, error) {
+	folder, err := os.MkdirTemp("", "meminfra-test-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	path := filepath.Join(folder, "memory.db")
+	store, err := sqlite.Open(context.Background(), path)
+	if err == nil {
+		err = store.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+func openPostgres(t testing.TB) storage.Store {
+	t.Helper()
+	return openPostgresAt(t, pgtest.Migrated(t, migratepg.Dialect))
+}
+
+// migratedPostgres returns the URL of a fresh schema at its head that no other
+// test will use, whatever is done to it.
 func migratedPostgres(t testing.TB) string {
 	t.Helper()
 	return migrated(t, pgtest.URL(t))
@@ -78,6 +129,9 @@ func newLayer(t testing.TB, store storage.Store, edit ...func(*meminfra.Options)
 	opts := &meminfra.Options{Now: clock.Now, NewID: ids.NewID}
 	for _, f := range edit {
 		f(opts)
+	}
+	if opts.Extractor == nil && opts.Predicates == nil {
+		opts.Extractor = builtIn(t) // the default, compiled once
 	}
 	ml, err := meminfra.New(store, opts)
 	if err != nil {

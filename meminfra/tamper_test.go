@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -19,34 +18,21 @@ import (
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/memtest"
 	"github.com/meminfra/memory-layer/meminfra/storage"
-	"github.com/meminfra/memory-layer/meminfra/storage/sqlite"
 )
 
 // onRaw runs a test on a fresh database of each store, with the database
 // beneath it open as well, without constraints: what somebody has who can write
 // to it. Every row of every table has a rowid.
 func onRaw(t *testing.T, run func(t *testing.T, store storage.Store, raw *rawDB)) {
-	t.Run("sqlite", func(t *testing.T) {
-		path := filepath.Join(t.TempDir(), "memory.db")
-		store, err := sqlite.Open(t.Context(), path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { store.Close() })
+	sideBySide(t, func(t *testing.T) {
+		path := migratedSQLite(t)
+		store := openSQLiteAt(t, path)
 		raw := openRaw(t, "sqlite", "file:"+path+"?_pragma=ignore_check_constraints(1)&_pragma=foreign_keys(0)&_pragma=busy_timeout(5000)")
 		raw.listTables = `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE '%migrations'`
 		raw.listColumns = `SELECT name, lower(type) FROM pragma_table_info(?1)`
-		raw.reopen = func() storage.Store {
-			store, err := sqlite.Open(t.Context(), path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { store.Close() })
-			return store
-		}
+		raw.reopen = func() storage.Store { return openSQLiteAt(t, path) }
 		run(t, store, raw)
-	})
-	t.Run("postgres", func(t *testing.T) {
+	}, func(t *testing.T) {
 		url := migratedPostgres(t)
 		store := openPostgresAt(t, url)
 		raw := openRaw(t, "pgx", url)

@@ -44,7 +44,9 @@ var found struct {
 func Main(m *testing.M) {
 	code := m.Run()
 	if found.stop != nil {
-		found.stop()
+		found.stop() // with all that is in it
+	} else if err := dropIdle(context.Background()); err != nil {
+		fmt.Fprintf(os.Stderr, "pgtest: drop schemas: %v\n", err)
 	}
 	os.Exit(code)
 }
@@ -53,37 +55,42 @@ func Main(m *testing.M) {
 // ends. Close what uses it before, for example with t.Cleanup after this call.
 func URL(t testing.TB) string {
 	t.Helper()
-	found.once.Do(func() { found.server, found.err = find(context.Background()) })
-	if found.err != nil {
-		unavailable(t, found.err)
-	}
-	schema := "meminfra_test_" + randomHex(8)
-	if err := exec(t.Context(), "CREATE SCHEMA "+schema); err != nil {
-		t.Fatalf("pgtest: create schema: %v", err)
-	}
+	find(t)
+	schema := createSchema(t)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
-		if err := exec(ctx, "DROP SCHEMA "+schema+" CASCADE"); err != nil {
+		if err := exec(ctx, found.url, "DROP SCHEMA "+schema+" CASCADE"); err != nil {
 			t.Logf("pgtest: drop schema: %v", err)
 		}
 	})
-	return withParam(found.url, "search_path", schema)
+	return urlOf(schema)
 }
+
+func createSchema(t testing.TB) string {
+	t.Helper()
+	schema := "meminfra_test_" + randomHex(8)
+	if err := exec(t.Context(), found.url, "CREATE SCHEMA "+schema); err != nil {
+		t.Fatalf("pgtest: create schema: %v", err)
+	}
+	return schema
+}
+
+func urlOf(schema string) string { return withParam(found.url, "search_path", schema) }
 
 // Database is URL in a database of its own, for what sessions on other schemas
 // of one database would disturb.
 func Database(t testing.TB) string {
 	t.Helper()
-	URL(t) // finds the server
+	find(t)
 	name := "meminfra_test_" + randomHex(8)
-	if err := exec(t.Context(), "CREATE DATABASE "+name); err != nil {
+	if err := exec(t.Context(), found.url, "CREATE DATABASE "+name); err != nil {
 		t.Fatalf("pgtest: create database: %v", err)
 	}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
-		if err := exec(ctx, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+		if err := exec(ctx, found.url, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
 			t.Logf("pgtest: drop database: %v", err)
 		}
 	})
@@ -93,6 +100,15 @@ func Database(t testing.TB) string {
 	}
 	u.Path = "/" + name
 	return u.String()
+}
+
+// find finds the server, once per process.
+func find(t testing.TB) {
+	t.Helper()
+	found.once.Do(func() { found.server, found.err = search(context.Background()) })
+	if found.err != nil {
+		unavailable(t, found.err)
+	}
 }
 
 // unavailable skips the test loudly, or fails it where a server is required.
@@ -108,8 +124,8 @@ func unavailable(t testing.TB, err error) {
 	t.Skipf("pgtest: no PostgreSQL: %v", err)
 }
 
-// find tries the places in order; the error says why each one failed.
-func find(ctx context.Context) (server, error) {
+// search tries the places in order; the error says why each one failed.
+func search(ctx context.Context) (server, error) {
 	if target := os.Getenv("TEST_DATABASE_URL"); target != "" {
 		return server{url: target}, ping(ctx, target)
 	}
@@ -134,8 +150,8 @@ func ping(ctx context.Context, target string) error {
 	return conn.Close(ctx)
 }
 
-func exec(ctx context.Context, sql string) error {
-	conn, err := pgx.Connect(ctx, found.url)
+func exec(ctx context.Context, target, sql string) error {
+	conn, err := pgx.Connect(ctx, target)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/meminfra/memory-layer/meminfra/memtest/pgtest"
+	"github.com/meminfra/memory-layer/migrate"
+	migratepg "github.com/meminfra/memory-layer/migrate/postgres"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
@@ -42,6 +44,47 @@ func TestURLIsAnEmptySchema(t *testing.T) {
 	if err != nil || !strings.HasPrefix(schema, "meminfra_test_") || other != 0 {
 		t.Errorf("schema %q, %d left of the first (%v)", schema, other, err)
 	}
+}
+
+// What Migrated has made is used again, without a row, by the tests that follow,
+// and by nobody beside.
+func TestMigratedIsUsedAgainEmpty(t *testing.T) {
+	var first string
+	t.Run("first", func(t *testing.T) {
+		first = pgtest.Migrated(t, migratepg.Dialect)
+		query(t, first, `INSERT INTO episode (partition, episode, conversation, session, message_id, seq, change, role, content, sha256, sent_at, recorded_at, salt)
+			VALUES ('p', 'e', 'c', 's', 'm', 1, 1, 'user', 'Hello!', '', 0, 0, '') RETURNING 1`)
+		query(t, first, `INSERT INTO extraction (partition, episode, extractor, status, updated_at) VALUES ('p', 'e', 'x', 'done', 0) RETURNING 1`)
+		if other := pgtest.Migrated(t, migratepg.Dialect); other == first {
+			t.Error("two tests have one schema")
+		}
+	})
+	for range 2 { // the other one first, or last
+		target := pgtest.Migrated(t, migratepg.Dialect)
+		if n := query(t, target, `SELECT (SELECT count(*) FROM episode) + (SELECT count(*) FROM extraction)`); n != 0 {
+			t.Errorf("%d rows are left", n)
+		}
+		if err := migrate.New(migratepg.Dialect, nil).Check(t.Context(), target); err != nil {
+			t.Error(err)
+		}
+		if target == first {
+			return
+		}
+	}
+	t.Error("the first schema was not used again")
+}
+
+func query(t *testing.T, target, sql string) (n int) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	if err := conn.QueryRow(t.Context(), sql).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // TestHelperHold is no test: it starts a server, says where, and waits to be
