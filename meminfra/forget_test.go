@@ -538,3 +538,33 @@ func TestEvidenceIsNumberedOnce(t *testing.T) {
 		})
 	}
 }
+
+// A call that ends after its messages were forgotten keeps no key: a digest of
+// what was said would be left, and the same call again would find nothing.
+func TestNoKeyOfWhatIsForgottenMeanwhile(t *testing.T) {
+	onStores(t, func(t *testing.T, store storage.Store) {
+		var ml *meminfra.MemoryLayer
+		forget := meminfra.ForgetRequest{UserID: "ada", Everything: true}
+		ml = newLayer(t, store, func(o *meminfra.Options) {
+			o.Extractor = hooked{builtIn(t), func() error {
+				if forget.UserID != "" {
+					mustForget(t, ml, forget)
+					forget.UserID = ""
+				}
+				return nil
+			}}
+		})
+		req := addTo("ada", "c", told("I live in Oslo.")...)
+		req.IdempotencyKey = "k"
+		mustAdd(t, ml, req)
+		if err := store.Update(t.Context(), memory.Partition{Tenant: "default", Kind: memory.PartitionUser, Name: "ada"}, func(tx storage.Tx) error {
+			_, err := tx.Idempotency(t.Context(), "k")
+			return err
+		}); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("a key: %v", err)
+		}
+		if res := mustAdd(t, ml, req); len(res.Actions) != 1 || res.Actions[0].Value != "Oslo" {
+			t.Errorf("%+v", res.Actions)
+		}
+	})
+}

@@ -137,7 +137,7 @@ func (g Gate) check(ctx context.Context, req CheckRequest) (*CheckResult, error)
 	}
 	expires := now.Add(ConfirmationLifetime)
 	res.ExpiresAt = &expires
-	res.Token, err = g.issue(ctx, partition, call.Hash(req.UserID), now, expires)
+	res.Token, err = g.issue(ctx, partition, req.UserID, call, now, expires)
 	return res, err
 }
 
@@ -192,14 +192,15 @@ func (g Gate) call(userID, action string, args map[string]string, intent bool) (
 	return &gate.Call{Action: action, Args: args, NeedsIntent: intent || slices.Contains(g.m.intentActions, action)}, nil
 }
 
-// issue makes a token for a call. The store keeps the hash of its secret.
-func (g Gate) issue(ctx context.Context, p memory.Partition, call []byte, now, expires time.Time) (string, error) {
+// issue makes a token for a call. The store keeps the hash of its secret, and one
+// of the call under that secret: what was erased cannot be guessed from it.
+func (g Gate) issue(ctx context.Context, p memory.Partition, userID string, call *gate.Call, now, expires time.Time) (string, error) {
 	secret := make([]byte, 32)
 	_, _ = rand.Read(secret) // never fails: see crypto/rand.Read
 	sum := sha256.Sum256(secret)
 	id := g.m.newID()
 	err := g.m.store.Update(ctx, p, func(tx storage.Tx) error {
-		return tx.PutConfirmation(ctx, storage.Confirmation{ID: id, TokenHash: sum[:], CallHash: call, At: now, ExpiresAt: expires},
+		return tx.PutConfirmation(ctx, storage.Confirmation{ID: id, TokenHash: sum[:], CallHash: call.Hash(secret, userID), At: now, ExpiresAt: expires},
 			now.Add(-confirmationKept))
 	})
 	return id + "." + base64.RawURLEncoding.EncodeToString(secret), err
@@ -289,7 +290,7 @@ func (c *confirming) verify(id string, secret []byte, userID string) error {
 		return ErrTokenExpired
 	}
 	for _, wanted := range []bool{c.call.NeedsIntent, true} {
-		if c.call.NeedsIntent = wanted; subtle.ConstantTimeCompare(c.call.Hash(userID), asked.CallHash) == 1 {
+		if c.call.NeedsIntent = wanted; subtle.ConstantTimeCompare(c.call.Hash(secret, userID), asked.CallHash) == 1 {
 			return nil
 		}
 	}

@@ -82,10 +82,17 @@ func (a *addition) restore(ctx context.Context, tx storage.Tx, old receipt) erro
 }
 
 // remember records the result under the idempotency key, in the commit that
-// finishes the call.
+// finishes the call: unless a message was forgotten meanwhile, and with it the key.
 func (a *addition) remember(ctx context.Context, tx storage.Tx) error {
 	if a.req.IdempotencyKey == "" {
 		return nil
+	}
+	ids := make([]string, len(a.result.Episodes))
+	for i, e := range a.result.Episodes {
+		ids[i] = e.ID
+	}
+	if there, err := tx.Episodes(ctx, ids); err != nil || len(there) < len(ids) {
+		return err
 	}
 	r := receipt{Episodes: a.result.Episodes, Rejections: a.result.Rejections,
 		Actions: make([]receiptAction, len(a.result.Actions))}

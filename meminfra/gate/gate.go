@@ -19,6 +19,7 @@ package gate
 
 import (
 	"cmp"
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
 	"maps"
@@ -66,10 +67,11 @@ type Call struct {
 
 func (c *Call) needsIntent() bool { return c.NeedsIntent || len(c.Args) == 0 }
 
-// Hash identifies a user's call: the same action with the same arguments, wanted
-// or not.
-func (c *Call) Hash(userID string) []byte {
-	h := sha256.New()
+// Hash identifies a user's call under a key: the same action with the same
+// arguments, wanted or not. Who does not have the key cannot guess at what they
+// are.
+func (c *Call) Hash(key []byte, userID string) []byte {
+	h := hmac.New(sha256.New, key)
 	write := func(s string) {
 		h.Write(binary.AppendUvarint(nil, uint64(len(s))))
 		h.Write([]byte(s))
