@@ -401,7 +401,7 @@ func (k *curation) reworded(req EditRequest, found extract.Output) (memory.Item,
 	if item.Stated.From.IsZero() && item.Stated.To.IsZero() {
 		item.Stated.From = k.w.now
 	}
-	if item.Scope.Visibility != memory.VisibilityPrivate && item.FactKey == "" && access.AscribesPreference(item.Text) {
+	if item.Scope.Visibility != memory.VisibilityPrivate && item.FactKey == "" && (access.AscribesPreference(item.Text) || k.prefers(item.Text)) {
 		return memory.Item{}, ErrPreference
 	}
 	id := k.newID()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -99,6 +100,7 @@ type MemoryLayer struct {
 	now           func() time.Time
 	newID         func() string
 	retriever     *retrieve.Retriever
+	plain         func() (*patterns.Extractor, error) // the built-in extractor
 	closed        atomic.Bool
 }
 
@@ -116,7 +118,7 @@ func New(store storage.Store, opts *Options) (*MemoryLayer, error) {
 	if err := m.configure(*opts); err != nil {
 		return nil, err
 	}
-	load := retrieve.Load(store, m.embedder.Model(), m.embedder.Dim())
+	load := retrieve.Load(store, m.embedder.Model(), m.embedder.Dim(), m.isPrivate)
 	m.retriever = &retrieve.Retriever{
 		Store:    store,
 		Index:    index.New(load, engines(), &index.Options{Budget: opts.IndexBudget}),
@@ -126,6 +128,8 @@ func New(store storage.Store, opts *Options) (*MemoryLayer, error) {
 		NewID:    m.newID,
 		Logger:   m.logger,
 		Tenant:   m.tenant,
+
+		IsPrivate: m.isPrivate,
 	}
 	return m, nil
 }
@@ -143,8 +147,9 @@ func (m *MemoryLayer) configure(o Options) (err error) {
 	if m.registry == nil {
 		m.registry = predicates.Default()
 	}
+	m.plain = sync.OnceValues(func() (*patterns.Extractor, error) { return patterns.New(m.registry) })
 	if m.extractor == nil {
-		if m.extractor, err = patterns.New(m.registry); err != nil {
+		if m.extractor, err = m.plain(); err != nil {
 			return err
 		}
 	}

@@ -1,10 +1,13 @@
 package meminfra
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/meminfra/memory-layer/meminfra/access"
+	"github.com/meminfra/memory-layer/meminfra/extract"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/retrieve"
 )
@@ -111,7 +114,31 @@ func (a *addition) isPreference(item *memory.Item, quote string) bool {
 	case known || item.Subject.Type != memory.UserSubject.Type && item.Subject.Type != "person":
 		return false
 	}
-	return access.AscribesPreference(item.Text) || access.StatesPreference(quote)
+	return access.AscribesPreference(item.Text) || a.prefers(quote)
+}
+
+// prefers reports words that say what their speaker, or somebody, prefers: by
+// themselves, or as the built-in extractor reads them, whoever else read them.
+func (m *MemoryLayer) prefers(text string) bool {
+	if access.StatesPreference(text) {
+		return true
+	}
+	plain, err := m.plain()
+	if err != nil {
+		return false // a vocabulary that it cannot read says nothing
+	}
+	said := extract.Message{Episode: memory.Episode{Role: memory.RoleUser, Content: text}, Speaks: memory.UserSubject}
+	out, _ := plain.Extract(context.Background(), extract.Input{Target: []extract.Message{said}}) // fails of a context only
+	return slices.ContainsFunc(out.Candidates, func(c extract.Candidate) bool {
+		p, known := m.registry.Lookup(c.Predicate)
+		return known && memory.Kind(p.Kind) == memory.KindPreference
+	})
+}
+
+// isPrivate reports a message in shared memory that says what somebody prefers. In
+// a user's own memory all is his.
+func (m *MemoryLayer) isPrivate(e *memory.Episode) bool {
+	return e.Role == memory.RoleUser && e.Partition != m.userPartition(e.UserID).ID() && m.prefers(e.Content)
 }
 
 // rejectPreferences notes the messages to be shared that state a preference no
@@ -130,7 +157,7 @@ func (a *addition) rejectPreferences(waiting map[string]*memory.Episode, claims 
 	}
 	for i := range a.target {
 		e := &a.target[i]
-		if waiting[e.ID] != nil && !said[e.ID] && e.Role == memory.RoleUser && access.StatesPreference(e.Content) {
+		if waiting[e.ID] != nil && !said[e.ID] && e.Role == memory.RoleUser && a.prefers(e.Content) {
 			a.result.Rejections = append(a.result.Rejections, Rejection{EpisodeID: e.ID, MessageID: e.MessageID, Reason: reasonPreference})
 		}
 	}

@@ -130,7 +130,7 @@ func TestPreferencesAreNotShared(t *testing.T) {
 		ml := newLayer(t, store)
 		asFact := newLayer(t, store, randomIDs, func(o *meminfra.Options) { o.Extractor = verbatim{} })
 		joins(t, ml, "red", "ada", "bo")
-		for i, text := range []string{"I always fly aisle", "I prefer PostgreSQL.", "My favourite editor is Vim.", "I love hiking."} {
+		for i, text := range []string{"I always fly aisle", "My favourite editor is Vim.", "We met. I use MySQL now."} {
 			for name, l := range map[string]*meminfra.MemoryLayer{"built in": ml, "as a fact": asFact} {
 				for _, team := range []string{"red", ""} {
 					res := tells(t, l, team, "ada", name+string(rune('a'+i)), text)

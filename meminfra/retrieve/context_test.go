@@ -74,7 +74,7 @@ func talk(t testing.TB, rng *rand.Rand, n int) []index.Row {
 			ConversationID: "c", SessionID: fmt.Sprint(i / 8), Content: strings.Join(said, " ") + []string{".", "?"}[rng.IntN(2)],
 			SentAt: now.AddDate(0, 0, i/8-200), Seq: seq}
 		seq++
-		rows = append(rows, index.Row{Attr: episodeAttr(e), Text: episodeText(e), Vector: vector(t, e.Content)})
+		rows = append(rows, index.Row{Attr: episodeAttr(e, false), Text: episodeText(e), Vector: vector(t, e.Content)})
 		if i%3 == 0 {
 			item := &memory.Item{ID: fmt.Sprintf("i%03d", i), Kind: memory.KindFact, Text: said[0] + " " + said[1], Seq: seq,
 				Subject: memory.Subject{Type: "person", Name: "mirela"}, Authority: memory.Authorized, Polarity: memory.Positive}
@@ -145,7 +145,7 @@ func TestHiddenRowsChangeNothing(t *testing.T) {
 			e := &memory.Episode{ID: fmt.Sprintf("h%03d", i), Role: memory.RoleTool, Speaker: []string{"Atlas", "Mirela"}[i%2],
 				ConversationID: "c", SessionID: fmt.Sprint(rng.IntN(7)), SentAt: now, Seq: rng.Int64N(600),
 				Content: "Peru maps atlas " + vocabulary[rng.IntN(len(vocabulary))] + "?"}
-			all = append(all, index.Row{Attr: episodeAttr(e), Text: episodeText(e), Vector: vector(t, e.Content)})
+			all = append(all, index.Row{Attr: episodeAttr(e, false), Text: episodeText(e), Vector: vector(t, e.Content)})
 		}
 		slices.SortStableFunc(all, func(a, b index.Row) int { return cmp.Compare(a.Seq, b.Seq) })
 		q := Query{Text: question, Filters: Filters{MinAuthority: "attested"}}

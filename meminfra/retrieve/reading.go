@@ -85,15 +85,10 @@ func (rd *Reading) Admits(i *memory.Item) bool {
 
 // AdmitsEpisode is Admits for an episode.
 func (rd *Reading) AdmitsEpisode(e *memory.Episode) bool {
-	return !memory.Expired(e.ExpiresAt, rd.at) && rd.through(e.AgentID, e.Source) && (rd.Rights.Owns(e.UserID) || !statesPreference(e))
+	return !memory.Expired(e.ExpiresAt, rd.at) && rd.through(e.AgentID, e.Source) && (rd.Rights.Owns(e.UserID) || !rd.IsPrivate(e))
 }
 
 // through reports whether he may see what came through an agent and a resource.
 func (rd *Reading) through(agent, resource string) bool {
 	return rd.Rights.Holds(agent) && rd.Rights.Reaches(resource)
-}
-
-// statesPreference reports an episode in which its speaker says what he prefers.
-func statesPreference(e *memory.Episode) bool {
-	return e.Role == memory.RoleUser && access.StatesPreference(e.Content)
 }

@@ -46,7 +46,7 @@ func (rd *Reading) resolveInto(ctx context.Context, out map[index.Key]resolved, 
 		out[a.Key] = resolved{shown[i], a}
 	}
 	for i := range got.Episodes {
-		a := episodeAttr(&got.Episodes[i])
+		a := episodeAttr(&got.Episodes[i], rd.IsPrivate(&got.Episodes[i]))
 		rec := EpisodeRecord(&got.Episodes[i])
 		rec.label(of, got.Episodes[i].UserID)
 		out[a.Key] = resolved{rec, a}

@@ -47,6 +47,9 @@ type Retriever struct {
 	NewID    func() string
 	Logger   *slog.Logger
 	Tenant   string
+	// IsPrivate reports a message that, wherever it was told, is for who told it
+	// alone: one that says what he prefers.
+	IsPrivate func(*memory.Episode) bool
 }
 
 // Query is a search in what a user may read.

@@ -10,18 +10,19 @@ import (
 
 // Load returns the loader with which an index manager reads SQL: the rows of a
 // partition written after a change number, with vectors of one model only.
-func Load(store storage.Reader, model string, dim int) func(context.Context, string, int64) (index.Delta, error) {
+// isPrivate is that of a Retriever.
+func Load(store storage.Reader, model string, dim int, isPrivate func(*memory.Episode) bool) func(context.Context, string, int64) (index.Delta, error) {
 	return func(ctx context.Context, partition string, since int64) (index.Delta, error) {
 		c, err := store.Changes(ctx, storage.ChangesParams{Partition: partition, Since: since, Model: model})
 		if err != nil {
 			return index.Delta{}, err
 		}
-		return index.Delta{Change: c.Head.Change, Reset: c.Reset, Model: model, Dim: dim, Rows: rows(c)}, nil
+		return index.Delta{Change: c.Head.Change, Reset: c.Reset, Model: model, Dim: dim, Rows: rows(c, isPrivate)}, nil
 	}
 }
 
 // rows makes index rows of episodes and items; the index puts them in order.
-func rows(c storage.Changes) []index.Row {
+func rows(c storage.Changes, isPrivate func(*memory.Episode) bool) []index.Row {
 	vectors := make(map[index.Key][]float32, len(c.Embeddings))
 	for _, e := range c.Embeddings {
 		if e.Part == 0 && len(e.Vector) > 0 {
@@ -30,7 +31,7 @@ func rows(c storage.Changes) []index.Row {
 	}
 	list := make([]index.Row, 0, len(c.Episodes)+len(c.Items))
 	for i := range c.Episodes {
-		a := episodeAttr(&c.Episodes[i])
+		a := episodeAttr(&c.Episodes[i], isPrivate(&c.Episodes[i]))
 		a.Marks = uint8(readMarks(c.Episodes[i].Content))
 		list = append(list, index.Row{Attr: a, Text: episodeText(&c.Episodes[i]), Vector: vectors[a.Key]})
 	}
@@ -69,7 +70,7 @@ func itemText(i *memory.Item) string {
 	return i.Subject.Name + ": " + i.Text
 }
 
-func episodeAttr(e *memory.Episode) index.Attr {
+func episodeAttr(e *memory.Episode, private bool) index.Attr {
 	return index.Attr{
 		Key:            index.Key{Owner: index.Episode, ID: e.ID},
 		Seq:            e.Seq,
@@ -79,7 +80,7 @@ func episodeAttr(e *memory.Episode) index.Attr {
 		UserID:         e.UserID,
 		AgentID:        e.AgentID,
 		ResourceID:     e.Source,
-		Private:        statesPreference(e),
+		Private:        private,
 		At:             e.SentAt,
 		RecordedAt:     e.RecordedAt,
 		ExpiresAt:      e.ExpiresAt,
