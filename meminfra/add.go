@@ -14,7 +14,6 @@ import (
 	"github.com/meminfra/memory-layer/meminfra/ledger"
 	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/memory"
-	"github.com/meminfra/memory-layer/meminfra/recall"
 	"github.com/meminfra/memory-layer/meminfra/retrieve"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
@@ -80,7 +79,7 @@ type addition struct {
 	skip       []string                   // episodes that this Reprocess could not read
 	context    []memory.Episode           // of the conversation, before the target
 	sources    map[string]*extract.Source // by episode: where quotes are looked up
-	handed     map[recall.Key]time.Time   // when sentences that come back were first handed out
+	back       *comingBack                // what comes back of what was handed out
 	result     *AddResult
 }
 

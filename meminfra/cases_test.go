@@ -32,6 +32,48 @@ func proposes(t *testing.T, proposals ...map[string]any) string {
 	return string(b)
 }
 
+// Case A03 with a model: what Bo says of himself is Bo's, whatever the model files
+// it under, and never found as Ada's; a brother's allergy is the brother's.
+func TestCaseA03SomebodyElsesFact(t *testing.T) {
+	onStores(t, func(t *testing.T, store storage.Store) {
+		const marathon, running, celery = "I am training for a marathon.", "I hate running.", "My brother Tomas cannot have celery. I love it."
+		said3 := func() meminfra.AddRequest {
+			return meminfra.AddRequest{UserID: "u1", UserName: "Ada", ConversationID: "c", Messages: []meminfra.Message{
+				{ID: "1", Name: "Ada", Content: marathon, SentAt: monday}, {ID: "2", Name: "Bo", Content: running, SentAt: monday},
+				{ID: "3", Name: "Ada", Content: celery, SentAt: monday}}}
+		}
+		g := memtest.NewGenerator(proposes(t,
+			map[string]any{"quote": marathon, "subject_type": "speaker"},
+			map[string]any{"quote": running, "message": "m2", "subject_type": "user", "text": "The user hates running."},
+			map[string]any{"quote": running, "message": "m2", "subject_type": "person", "subject_name": "Ada", "text": "Ada hates running."},
+			map[string]any{"quote": running, "message": "m2", "subject_type": "speaker", "text": "Bo hates running."},
+			map[string]any{"quote": "My brother Tomas cannot have celery.", "message": "m3", "subject_type": "person", "subject_name": "Tomas", "text": "Tomas cannot have celery."}))
+		ml := newLayer(t, store, randomIDs, extracting(t, g))
+		res := mustAdd(t, ml, said3())
+		if len(res.Actions) != 3 || reasons(res) != "other_speaker other_speaker" {
+			t.Errorf("%+v, rejected %s", res.Actions, reasons(res))
+		}
+		for _, name := range []string{"Ada", "Bo"} { // names reach the model
+			if prompt := g.Requests()[0].Messages[0].Content; !strings.Contains(prompt, name) {
+				t.Errorf("the model is not told of %s", name)
+			}
+		}
+		for _, rec := range mustList(t, ml, "u1", meminfra.Filters{}) {
+			want := map[string]memory.Subject{marathon: memory.UserSubject, running: {Type: "person", Name: "bo"},
+				"My brother Tomas cannot have celery.": {Type: "person", Name: "tomas"}}[rec.Evidence[0].Quote]
+			if rec.Subject != want {
+				t.Errorf("%q is about %+v", rec.Text, rec.Subject)
+			}
+		}
+		mine := mustSearch(t, ml, meminfra.SearchRequest{UserID: "u1", Query: "how does Ada feel about running", Filters: meminfra.Filters{SubjectType: "user"}})
+		for _, h := range mine.Hits {
+			if strings.Contains(h.Text, "hate") {
+				t.Errorf("found as Ada's: %q", h.Text)
+			}
+		}
+	})
+}
+
 // Case A04: the assistant's guess is no preference of the user. Quoted as what
 // it is, it is the assistant's word and replaces nothing; claimed for the user's
 // "Thanks." it is rejected, since that message does not say it.

@@ -103,7 +103,7 @@ func (a *addition) claim(c *extract.Candidate, episode *memory.Episode) (_ claim
 	if reason != "" {
 		return claim{}, reason
 	}
-	if a.isRecalled(episode, start, end) {
+	if a.isRecalled(c, episode, start, end) {
 		return claim{}, reasonRecalled
 	}
 	if c.Polarity != memory.Positive && c.Polarity != memory.Negative {

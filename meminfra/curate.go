@@ -95,7 +95,7 @@ func (c Curator) Edit(ctx context.Context, req EditRequest) (*CurateResult, erro
 	if err != nil {
 		return nil, fmt.Errorf("edit: %w", err)
 	}
-	res, err := c.act(ctx, "edit", req.UserID, req.ID, req.Reason, func(k *curation) error { return k.edit(req, found) })
+	res, err := c.act(ctx, opEdit, req.UserID, req.ID, req.Reason, func(k *curation) error { return k.edit(req, found) })
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (c Curator) readValue(ctx context.Context, req EditRequest) (extract.Output
 // KnownAt only; what it had replaced holds again. Errors: ErrNotFound,
 // ErrNotCurrent if it is withdrawn already, ErrNoUser.
 func (c Curator) Retract(ctx context.Context, req RetractRequest) (*CurateResult, error) {
-	return c.act(ctx, "withdraw", req.UserID, req.ID, req.Reason, (*curation).withdraw)
+	return c.act(ctx, opWithdraw, req.UserID, req.ID, req.Reason, (*curation).withdraw)
 }
 
 // Restore takes back a withdrawal or an archiving: the item counts again, as
@@ -145,20 +145,24 @@ type curation struct {
 }
 
 func (c Curator) act(ctx context.Context, op, userID, id, reason string, do func(*curation) error) (*CurateResult, error) {
+	verb := op
+	if op == opWithdraw {
+		verb = "retract"
+	}
 	rd, err := c.m.begin(ctx, userID)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", op, err)
+		return nil, fmt.Errorf("%s: %w", verb, err)
 	}
 	if err := memory.CheckID("id", id); err != nil {
-		return nil, fmt.Errorf("%s: %w", op, err)
+		return nil, fmt.Errorf("%s: %w", verb, err)
 	}
 	if len(reason) > memory.MaxFieldBytes {
-		return nil, fmt.Errorf("%s: reason: %d bytes: %w", op, len(reason), ErrTooLong)
+		return nil, fmt.Errorf("%s: reason: %d bytes: %w", verb, len(reason), ErrTooLong)
 	}
 	result := &CurateResult{Changed: []string{}}
 	partition, err := own(ctx, rd, id)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", op, err)
+		return nil, fmt.Errorf("%s: %w", verb, err)
 	}
 	var (
 		fresh []memory.Item
@@ -177,7 +181,7 @@ func (c Curator) act(ctx context.Context, op, userID, id, reason string, do func
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", op, err)
+		return nil, fmt.Errorf("%s: %w", verb, err)
 	}
 	ctx, tally := tallied(ctx, op, partition.ID())
 	c.m.embedItems(ctx, partition, fresh, said...)
@@ -262,6 +266,13 @@ func (k *curation) restore() error {
 // reasonEdited marks a version that its owner replaced by another wording: it
 // is out of the line, its statements too, unless the new one took them along.
 const reasonEdited = "edited"
+
+// The operations of an owner's decisions that are named elsewhere too. That of an
+// edit is also the reason why the new wording is there.
+const (
+	opEdit     = "edit"
+	opWithdraw = "withdraw"
+)
 
 func (k *curation) edit(req EditRequest, found extract.Output) error {
 	old := k.item.Present()

@@ -216,14 +216,18 @@ func (m *MemoryLayer) actions(ctx context.Context, partition string, line []stor
 func stages(r *storage.ItemRecord, decisions map[string]memory.Decision) []Stage {
 	list := make([]Stage, len(r.States))
 	for i, s := range r.States {
+		d, reason := decisions[s.Decision], s.Reason
+		if d.Operation == opEdit && d.ItemID == r.ID {
+			reason = opEdit // its line took the new wording for a new fact
+		}
 		list[i] = Stage{
 			Status:    s.Status,
 			ValidFrom: optional(s.Valid.From),
 			ValidTo:   optional(s.Valid.To),
 			KnownFrom: s.SystemFrom,
 			KnownTo:   optional(s.SystemTo),
-			Action:    decisions[s.Decision].Action,
-			Reason:    s.Reason,
+			Action:    d.Action,
+			Reason:    reason,
 			ClosedBy:  s.Cause,
 		}
 	}

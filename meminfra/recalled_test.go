@@ -11,6 +11,7 @@ import (
 	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/memtest"
+	"github.com/meminfra/memory-layer/meminfra/retrieve"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
 
@@ -157,6 +158,98 @@ func TestContextBlockThatComesBack(t *testing.T) {
 		res := mustAdd(t, newLayer(t, store, withEverything), addTo("cy", "c", said("4", block+"I live in Lyon.", 5)))
 		if len(res.Actions) == 0 || openTexts(t, plain, "cy") != "I live in Lyon" {
 			t.Errorf("the user's own words beside the block: %v, rejected %s", res.Actions, reasons(res))
+		}
+	})
+}
+
+// What an assistant or a system prompt makes of a fact that was handed out is an
+// echo in whatever words: it is no witness, replaces nothing and brings nothing
+// back. A tool may know better, and another value is news.
+func TestParaphraseThatComesBack(t *testing.T) {
+	onStores(t, func(t *testing.T, store storage.Store) {
+		lives := func(value, quote string) map[string]any {
+			return map[string]any{"predicate": "location", "value": value, "text": "The user lives in " + value + ".", "quote": quote}
+		}
+		g := memtest.NewGenerator(proposes(t, lives("Lyon", "Your home is Lyon")), proposes(t, lives("Rome", "Your home is Rome")))
+		later := testClock()
+		ml := newLayer(t, store, randomIDs, extracting(t, g), func(o *meminfra.Options) { o.Now = later.Now })
+		from := func(id string, role memory.Role, minute int, content string) meminfra.Message {
+			return meminfra.Message{ID: id, Role: role, Source: "crm", Content: content, SentAt: monday.Add(time.Duration(minute) * time.Minute)}
+		}
+		mustAdd(t, ml, addTo("ada", "c", from("a1", memory.RoleAssistant, 0, "Your home is Lyon.")))
+		mustAdd(t, ml, addTo("ada", "c", from("a2", memory.RoleAssistant, 1, "Your home is Rome.")))
+		all := mustSearch(t, ml, meminfra.SearchRequest{UserID: "ada", Query: "Where do I live?", Filters: meminfra.Filters{History: retrieve.HistoryAll}})
+		if len(all.Hits) < 2 {
+			t.Fatalf("found %q", texts(all.Hits))
+		}
+		later.Advance(time.Hour)
+		for _, c := range []struct {
+			id           string
+			role         memory.Role
+			value, words string
+			echo         bool
+		}{
+			{"e1", memory.RoleAssistant, "Lyon", "With Lyon being where you are based, try the bouchons.", true},
+			{"e2", memory.RoleSystem, "Lyon", "location=Lyon", true},
+			{"e3", memory.RoleAssistant, "Rome", "As a resident of Rome you need no visa.", true},
+			{"e4", memory.RoleTool, "Rome", "location=Rome", false},
+			{"e5", memory.RoleAssistant, "Oslo", "With Oslo being where you are based, dress warmly.", false},
+		} {
+			g.Then(proposes(t, lives(c.value, c.words)))
+			res := mustAdd(t, ml, addTo("ada", "c", from(c.id, c.role, 60, c.words)))
+			if echo := len(res.Actions) == 0 && reasons(res) == "recalled"; echo != c.echo || !c.echo && len(res.Actions) != 1 {
+				t.Errorf("%s %q: %v, rejected %s", c.role, c.words, actionsOf(res), reasons(res))
+			}
+			if now := mustList(t, ml, "ada", meminfra.Filters{Predicate: "location"}); c.echo && (len(now) != 1 || now[0].Value != "Rome" || len(now[0].Evidence) != 1) {
+				t.Errorf("after %q: %+v", c.words, now)
+			}
+		}
+		g.Then(proposes(t, lives("Lyon", "I live in Lyon again.")))
+		own := mustAdd(t, ml, addTo("ada", "c", from("u1", memory.RoleUser, 61, "I live in Lyon again.")))
+		if len(own.Actions) != 1 || reasons(own) != "" {
+			t.Errorf("the user's own words: %v, rejected %s", actionsOf(own), reasons(own))
+		}
+	})
+}
+
+// A sentence that was handed out is known again after what leads into it, in
+// pieces, and with the user's name or a pronoun that stands for the user.
+func TestSentencesThatComeBackChanged(t *testing.T) {
+	onStores(t, func(t *testing.T, store storage.Store) {
+		const words = "I restore wooden boats by the sea"
+		propose := func(quote string) string { return proposes(t, map[string]any{"quote": quote}) }
+		g := memtest.NewGenerator(propose(words))
+		named := func(r meminfra.AddRequest) meminfra.AddRequest { r.UserName = "Ada Lace"; return r }
+		mustAdd(t, newLayer(t, store, randomIDs, extracting(t, g)), named(addTo("u-7", "c", said("m0", words+".", 0))))
+		ml := newLayer(t, store, randomIDs, extracting(t, g), anHourLater)
+		if found := mustSearch(t, newLayer(t, store, randomIDs), meminfra.SearchRequest{UserID: "u-7", Query: "boats"}); len(found.Hits) == 0 {
+			t.Fatal("nothing found")
+		}
+		for i, c := range []struct {
+			words, quote string
+			echo         bool
+		}{
+			{"Since you restore wooden boats by the sea, varnish matters.", "Since you restore wooden boats by the sea", true},
+			{"As you told me you restore wooden boats by the sea.", "", true},
+			{"I remember that you restore wooden boats by the sea.", "", true},
+			{"You restore wooden boats\nby the sea.", "You restore wooden boats\nby the sea", true},
+			{"You restore wooden boats. By the sea.", "You restore wooden boats.", true},
+			{"They restore wooden boats by the sea.", "", true},
+			{"You told me: (you restore) wooden boats, by the sea", "restore) wooden boats, by the sea", true},
+			{"You restore wooden boats by the lake.", "", false},
+			{"You restore wooden boats by the sea and paint them red.", "", false},
+		} {
+			for _, role := range []memory.Role{memory.RoleAssistant, memory.RoleTool, memory.RoleDocument} {
+				id := string(role) + string(rune('a'+i))
+				if c.quote == "" {
+					c.quote = c.words
+				}
+				g.Then(propose(c.quote))
+				res := mustAdd(t, ml, named(addTo("u-7", id, meminfra.Message{ID: id, Role: role, Source: "s", Content: c.words, SentAt: monday})))
+				if echo := len(res.Actions) == 0 && reasons(res) == "recalled"; echo != c.echo {
+					t.Errorf("%s %q: %v, rejected %s", role, c.words, actionsOf(res), reasons(res))
+				}
+			}
 		}
 	})
 }

@@ -97,7 +97,10 @@ func TestServersThatMisbehave(t *testing.T) {
 					if row.steps[0].Hangs() {
 						policy.Timeout = 20 * time.Millisecond
 					}
-					misbehaved(t, store, provider+" "+row.name, policy.Generator(g), row.waits)
+					err = misbehaved(t, store, provider+" "+row.name, policy.Generator(g), row.waits)
+					if row.name == "a web page" && !errors.Is(err, llm.ErrMalformed) {
+						t.Errorf("error %v", err)
+					}
 					if n := len(server.Requests()); n != row.asked {
 						t.Errorf("asked %d times, want %d", n, row.asked)
 					}
@@ -123,7 +126,7 @@ func extracting(t *testing.T, g llm.Generator) func(*meminfra.Options) {
 }
 
 // misbehaved adds the message and checks what became of it.
-func misbehaved(t *testing.T, store storage.Store, user string, g llm.Generator, waits bool) {
+func misbehaved(t *testing.T, store storage.Store, user string, g llm.Generator, waits bool) error {
 	t.Helper()
 	ml := newLayer(t, store, randomIDs, extracting(t, g))
 	res, err := ml.Add(t.Context(), addTo(user, "c", said("m1", "I keep bees.", 0)))
@@ -144,6 +147,7 @@ func misbehaved(t *testing.T, store storage.Store, user string, g llm.Generator,
 	if found := mustSearch(t, ml, meminfra.SearchRequest{UserID: user, Query: "bees"}); len(found.Hits) != 1 {
 		t.Errorf("found %q", texts(found.Hits))
 	}
+	return err
 }
 
 // resumed adds another message, with a server that is right again.
@@ -187,6 +191,7 @@ func TestEmbeddingServersThatMisbehave(t *testing.T) {
 		{"too long", each(func(v []float32) []float32 { return append(v, 1) }), false},
 		{"NaN", each(func(v []float32) []float32 { v[2] = float32(math.NaN()); return v }), false},
 		{"zero", each(func([]float32) []float32 { return make([]float32, 8) }), false},
+		{"a web page", []llmtest.Step{llmtest.Raw("<html><body>502 Bad Gateway</body></html>")}, false},
 		{"fewer than asked", []llmtest.Step{llmtest.Vectors(func(v [][]float32, o []int) ([][]float32, []int) { return v[:len(v)-1], o[:len(o)-1] })}, false},
 		{"500 always", []llmtest.Step{llmtest.Status(500, "server_error", "no")}, false},
 		{"hangs until the timeout", []llmtest.Step{llmtest.Hang()}, false},

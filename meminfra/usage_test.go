@@ -12,6 +12,8 @@ import (
 	"github.com/meminfra/memory-layer/meminfra"
 	"github.com/meminfra/memory-layer/meminfra/extract/model"
 	"github.com/meminfra/memory-layer/meminfra/llm"
+	"github.com/meminfra/memory-layer/meminfra/llm/llmtest"
+	"github.com/meminfra/memory-layer/meminfra/llm/openai"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/memtest"
 	"github.com/meminfra/memory-layer/meminfra/storage"
@@ -152,6 +154,32 @@ func TestBudgetOfADay(t *testing.T) {
 		mustAdd(t, ml, addTo("ada", "c", said("m1", "I keep bees.", 1)))
 		if got := values(mustList(t, ml, "ada", meminfra.Filters{Predicate: "hobby"})); len(got) != 1 {
 			t.Errorf("the next day: %q", got)
+		}
+	})
+}
+
+// The budget is asked before each request, the repeats within one call of the
+// facade included: a server that always fails is asked no more often than it allows.
+func TestBudgetHoldsForRepeats(t *testing.T) {
+	onStores(t, func(t *testing.T, store storage.Store) {
+		for name, step := range map[string]llmtest.Step{"refused": llmtest.Status(500, "busy", "busy"), "unreadable": llmtest.Words("no idea")} {
+			server := llmtest.NewOpenAI(step)
+			defer server.Close()
+			g, err := openai.New(openai.Config{Model: "m", BaseURL: server.URL})
+			if err != nil {
+				t.Fatal(err)
+			}
+			policy := patient(&[]time.Duration{})
+			policy.Attempts = 5
+			ml := newLayer(t, store, randomIDs, extracting(t, policy.Generator(g)), func(o *meminfra.Options) { o.CallsPerDay = 2 })
+			_, err = ml.Add(t.Context(), addTo(name, "c", said("m1", "I keep bees.", 0)))
+			if n := len(server.Requests()); n != 2 || !errors.Is(err, llm.ErrBudget) {
+				t.Errorf("%s: asked %d times, error %v", name, n, err)
+			}
+			kept, err := ml.Usage(t.Context(), meminfra.UsageRequest{UserID: name})
+			if err != nil || kept.Total.Calls != 2 {
+				t.Errorf("%s: kept %+v, error %v", name, kept, err)
+			}
 		}
 	})
 }

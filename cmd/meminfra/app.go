@@ -59,6 +59,7 @@ func processApp() *app {
 func (a *app) run(ctx context.Context, args []string) int {
 	root := a.rootCommand()
 	root.SetArgs(args)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return a.flagError(cmd, args, err) })
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	ctx, a.tally = llm.WithTally(ctx)
@@ -81,23 +82,22 @@ truth: a SQLite file by default, PostgreSQL where several machines share it.
 No key, no container and no network is needed. Begin with: meminfra demo
 
 Environment:
-  DATABASE_URL   the store, if --db is not given
-  DIRECT_URL     preferred over DATABASE_URL by migrate and init, for a
-                 PostgreSQL behind a pooler
-  XDG_DATA_HOME  where the default store lives
-  XDG_CONFIG_HOME where the config file lives; LLM_*, EMBEDDING_* and
-                 MODEL_INTENT go before what it says
-  LEDGER_KEY     a secret that the ledger's hashes are made with, if any;
-                 LEDGER_OLD_KEYS are earlier ones, separated by commas`,
+  DATABASE_URL     the store, if --db is not given
+  DIRECT_URL       preferred over DATABASE_URL by migrate and init, for a
+                   PostgreSQL behind a pooler
+  XDG_DATA_HOME    where the default store lives
+  XDG_CONFIG_HOME  where the config file lives; LLM_*, EMBEDDING_* and
+                   MODEL_INTENT go before what it says
+  LEDGER_KEY       a secret that the ledger's hashes are made with, if any;
+                   LEDGER_OLD_KEYS are earlier ones, separated by commas`,
+		Version:       buildVersion(),
 		Args:          a.unknownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(err.Error(), cmd.CommandPath()+" --help")
-	})
+	root.SetVersionTemplate("meminfra {{.Version}}\n")
 	root.PersistentFlags().StringVar(&a.db, "db", "",
 		"the store: sqlite:PATH or postgres://... (default: DATABASE_URL, else a file in the data folder)")
 	root.PersistentFlags().BoolVar(&a.usage, "usage", false, "say at the end what models were used; --json documents always do")
@@ -109,6 +109,17 @@ Environment:
 		a.verifyCommand(), a.checkpointCommand(), a.whyCommand(), a.exportCommand(),
 		a.checkCommand(), a.confirmCommand(), a.feedbackCommand())
 	return root
+}
+
+// flagError says what is wrong with a flag. A flag that a command which only holds
+// others does not know is mostly that of a command whose name is misspelt.
+func (a *app) flagError(cmd *cobra.Command, args []string, err error) error {
+	depth := strings.Count(cmd.CommandPath(), " ")
+	if cmd.HasSubCommands() && len(args) > depth && !strings.HasPrefix(args[depth], "-") {
+		return a.unknownCommand(cmd, args[depth:])
+	}
+	text, _, _ := strings.Cut(err.Error(), ": strconv.")
+	return usage(text, cmd.CommandPath()+" --help")
 }
 
 // unknownCommand refuses arguments of a command that only holds others.

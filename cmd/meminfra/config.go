@@ -63,6 +63,9 @@ func readConfig(path string) (c *config, readable bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
+	if info.IsDir() {
+		return nil, false, &hinted{&configError{path, "", "it is a folder"}, "--config FILE"}
+	}
 	mode := info.Mode().Perm()
 	if runtime.GOOS == "windows" {
 		mode = 0 // no such bits there
@@ -140,8 +143,12 @@ func (c *config) check(path string) error {
 	return nil
 }
 
-// write makes the file, for its owner alone, whole or not at all.
+// write makes the file, for its owner alone, whole or not at all. What a link
+// leads to is replaced, and the link stays.
 func (c *config) write(path string) (err error) {
+	if path, err = linked(path); err != nil {
+		return err
+	}
 	raw, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
 		return err
@@ -159,4 +166,20 @@ func (c *config) write(path string) (err error) {
 		return err
 	}
 	return os.Rename(file.Name(), path)
+}
+
+// linked is what the path leads to through links, the last of which may lead to
+// nothing yet.
+func linked(path string) (string, error) {
+	for range 40 {
+		to, err := os.Readlink(path)
+		if err != nil {
+			return path, nil // no link
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(path), to)
+		}
+		path = to
+	}
+	return "", errors.New("its links lead nowhere")
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -26,7 +28,7 @@ type local struct{ asked *[]string }
 
 func (l local) RoundTrip(r *http.Request) (*http.Response, error) {
 	*l.asked = append(*l.asked, r.Method+" "+r.URL.String())
-	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: r}, nil
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(`{"version":"0.9.1"}`)), Request: r}, nil
 }
 
 func read(t *testing.T, path string) string {
@@ -63,7 +65,13 @@ func TestInitFindsModels(t *testing.T) {
 			file: []string{`"provider": "openai_compatible"`, `"api_key_env": "LLM_API_KEY"`, `"embedding": null`}, out: []string{"openai_compatible m at http://127.0.0.1:9/v1, key in LLM_API_KEY", "unsetting LLM_* ends it"}},
 		"a blank key is none": {env: map[string]string{"OPENAI_API_KEY": "  "}, file: []string{`"llm": null`}, out: []string{"OPENAI_API_KEY     not set"}},
 		"unusable variables": {env: map[string]string{"EMBEDDING_PROVIDER": "anthropic", "EMBEDDING_MODEL": "m"},
-			file: []string{`"embedding": null`}, out: []string{"set, but not usable: EMBEDDING_PROVIDER: anthropic has no embeddings"}},
+			file: []string{`"embedding": null`}, out: []string{"set, but not usable: EMBEDDING_PROVIDER: anthropic has no embeddings", "cannot be used", "--builtin"}},
+		"an unknown provider": {env: map[string]string{"LLM_PROVIDER": "magic", "LLM_API_KEY": testKey},
+			file: []string{`"llm": null`}, out: []string{"LLM_*              set, but not usable: unknown provider", "llm          built in", "cannot be used: LLM_*: unknown provider"}},
+		"no base URL": {env: map[string]string{"LLM_PROVIDER": "openai_compatible", "LLM_MODEL": "m", "LLM_API_KEY": testKey},
+			file: []string{`"llm": null`}, out: []string{"set, but not usable: provider openai_compatible needs a base URL", "llm          built in"}},
+		"a key in the address": {env: map[string]string{"LLM_BASE_URL": "http://ada:" + testKey + "@127.0.0.1/v1", "LLM_MODEL": "m"},
+			file: []string{`"llm": null`}, out: []string{"set, but not usable: want http://", "llm          built in"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, path := configured(t)
@@ -75,7 +83,7 @@ func TestInitFindsModels(t *testing.T) {
 				c.env[k] = v
 			}
 			o := c.run(append([]string{"init"}, tt.flags...)...)
-			if unusable := name == "unusable variables"; (o.code != exitOK) != unusable || strings.Contains(o.stdout+o.stderr, testKey) {
+			if o.code != exitOK || strings.Contains(o.stdout+o.stderr, testKey) {
 				t.Fatalf("exit %d\n%s%s", o.code, o.stdout, o.stderr)
 			}
 			file := read(t, path)
@@ -97,6 +105,57 @@ func TestInitFindsModels(t *testing.T) {
 				t.Errorf("asked %v", asked)
 			}
 		})
+	}
+}
+
+// Where the config file is odd, init says so in a line, and what a link leads to
+// is written and not the link.
+func TestInitOfOddConfigFiles(t *testing.T) {
+	folder := t.TempDir()
+	at := func(name string) string { return filepath.Join(folder, name) }
+	if err := errors.Join(os.Mkdir(at("folder"), 0o700), os.WriteFile(at("file"), nil, 0o600), os.Symlink("real.json", at("link")),
+		os.Symlink("loop", at("loop")), os.WriteFile(at("open"), []byte("{}"), 0o600), os.Chmod(at("open"), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	c, _ := configured(t)
+	for range 2 { // made, then replaced
+		c.ok("init", "--config", at("link"), "--force")
+		if to, err := os.Readlink(at("link")); err != nil || to != "real.json" || !strings.Contains(read(t, at("real.json")), `"llm": null`) {
+			t.Errorf("link to %q, error %v", to, err)
+		}
+	}
+	for name, want := range map[string]string{"folder": "it is a folder", "file/config.json": "not a directory", "loop": "too many levels", "open": "others may write it"} {
+		for _, force := range [][]string{nil, {"--force"}} {
+			o := c.run(append([]string{"init", "--config", at(name)}, force...)...)
+			if name == "open" && force != nil {
+				if info, err := os.Stat(at(name)); o.code != exitOK || err != nil || info.Mode().Perm() != 0o600 {
+					t.Errorf("forced: %+v, error %v", o, err)
+				}
+				continue
+			}
+			if o.code != exitFailure || !strings.Contains(o.stderr, want) && !(name == "loop" && strings.Contains(o.stderr, "lead nowhere")) {
+				t.Errorf("%s %v: %+v", name, force, o)
+			}
+		}
+	}
+}
+
+// --builtin works whatever the file and the environment say, even if neither can
+// be read.
+func TestBuiltInWhateverIsSet(t *testing.T) {
+	c, path := configured(t)
+	c.ok("init")
+	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.env["LLM_PROVIDER"], c.env["LLM_API_KEY"] = "magic", testKey
+	c.ok("add", "--builtin", "--user", "ada", "I live in Lisbon.")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if o := c.run("add", "--user", "ada", "I live in Lisbon."); o.code != exitFailure || !strings.Contains(o.stderr, "LLM_*: unknown provider") ||
+		!strings.Contains(o.stderr, "--builtin") || strings.Contains(o.stderr, testKey) {
+		t.Errorf("%+v", o)
 	}
 }
 
@@ -344,9 +403,13 @@ func TestAddThatWaitsSaysHowToGoOn(t *testing.T) {
 		http.StatusNotFound:           "try: a model that the server has",
 		http.StatusUnauthorized:       "try: another key",
 		http.StatusServiceUnavailable: "try: meminfra reprocess --user U",
+		http.StatusOK:                 "try: another base URL",
 	} {
 		c, _ := configured(t)
 		server := llmtest.NewOpenAI(llmtest.Status(status, "code", "I keep bees. "+testKey, "x-should-retry", "false"))
+		if status == http.StatusOK {
+			server.Script(llmtest.Raw("<html>I keep bees. " + testKey + "</html>"))
+		}
 		c.env["LLM_BASE_URL"], c.env["LLM_MODEL"], c.env["LLM_API_KEY"] = server.URL, "m", testKey
 		o := c.run("add", "--user", "ada", "I keep bees.")
 		if o.code != exitFailure || !strings.Contains(o.stderr, hint) || !strings.Contains(o.stderr, "the messages are stored and wait") {

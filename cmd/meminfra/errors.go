@@ -88,7 +88,7 @@ func hintFor(err error) string {
 		return "meminfra list --user U for what he may read, meminfra sweep if it has expired, or --whole as who keeps the store"
 	case errors.Is(err, meminfra.ErrNoSelector), errors.Is(err, meminfra.ErrSelectors):
 		return "--user alone, or with one of --conversation, --id or filters"
-	case errors.Is(err, meminfra.ErrFilter):
+	case errors.Is(err, meminfra.ErrFilter) && strings.Contains(err.Error(), "unknown field"):
 		return "one of " + strings.Join(filterKeys(), ", ")
 	case isSchema && !schema.Dirty && schema.Have < schema.Want:
 		return "meminfra migrate"
@@ -98,6 +98,8 @@ func hintFor(err error) string {
 		return "again with the server running, or another address in --db or DATABASE_URL"
 	case errors.Is(err, meminfra.ErrMessageConflict):
 		return "another message id; a stored message never changes"
+	case errors.Is(err, meminfra.ErrNotCurrent):
+		return "meminfra history --user U ID: the last version is the present one"
 	case errors.Is(err, meminfra.ErrKeyReused):
 		return "another --key, or the same message as the first time"
 	}
@@ -112,6 +114,9 @@ func extractionHint(err error) string {
 	}
 	const then = "meminfra reprocess --user U: the messages are stored and wait"
 	if failed, ok := errors.AsType[*llm.Error](err); ok {
+		if errors.Is(err, llm.ErrMalformed) && !failed.Retryable {
+			return "another base URL, since what answers is no model server (meminfra config says where it is), then " + then
+		}
 		switch failed.Status {
 		case http.StatusUnauthorized, http.StatusForbidden:
 			return "another key (meminfra config says which is sent), then " + then

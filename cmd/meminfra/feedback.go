@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -44,11 +45,17 @@ func (a *app) feedbackCommand() *cobra.Command {
 				if res.Known {
 					again = ", counted before"
 				}
-				_, err = fmt.Fprintf(a.stdout, "rewarded %d memories%s\n", len(res.Credited), again)
+				_, err = fmt.Fprintf(a.stdout, "rewarded %s%s\n", plural(len(res.Credited), "memory", "memories"), again)
 				return err
 			})
 		},
 	}
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if strings.Contains(err.Error(), "shorthand") { // -0.5
+			return usage("a negative REWARD stands behind --", "meminfra feedback --user U -- TRACE -0.5")
+		}
+		return usage(err.Error(), cmd.CommandPath()+" --help")
+	})
 	cmd.Flags().StringVar(&req.UserID, "user", "", "whose memory (required)")
 	cmd.Flags().StringVar(&req.IdempotencyKey, "key", "", "idempotency key: repeating it counts once")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was done as JSON")

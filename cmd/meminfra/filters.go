@@ -120,11 +120,12 @@ func setFilter(doc map[string]any, pair string) error {
 	return nil
 }
 
-// parseTime reads a moment; what names it in the error.
+// parseTime reads a moment, or the day that begins with it in UTC; what names it in the error.
 func parseTime(what, value string) (time.Time, error) {
-	t, err := time.Parse(time.RFC3339Nano, value)
-	if err != nil {
-		return time.Time{}, usage(what+": not a time in RFC 3339", "2025-03-01T09:30:00Z or 2025-03-01T09:30:00+02:00")
+	for _, form := range []string{time.RFC3339Nano, time.DateOnly} {
+		if t, err := time.Parse(form, value); err == nil {
+			return t, nil
+		}
 	}
-	return t, nil
+	return time.Time{}, usage(what+": neither a time in RFC 3339 nor a day", "2025-03-01T09:30:00Z, 2025-03-01T09:30:00+02:00 or 2025-03-01, which begins in UTC")
 }

@@ -123,7 +123,7 @@ func rowsText(rows map[string]int) string {
 	list := []string{count(rows["episode"], "message"), plural(rows["item"], "memory", "memories")}
 	for _, table := range slices.Sorted(maps.Keys(rows)) {
 		if table != "episode" && table != "item" {
-			list = append(list, strconv.Itoa(rows[table])+" "+strings.ReplaceAll(table, "_", " "))
+			list = append(list, count(rows[table], strings.ReplaceAll(table, "_", " ")+" row"))
 		}
 	}
 	return strings.Join(list, ", ")
@@ -162,8 +162,11 @@ func (a *app) printForgotten(res *meminfra.ForgetResult) {
 		fmt.Fprintf(a.stdout, "%-13s%s\n", "not covered", line)
 	}
 	if res.DryRun {
-		for _, id := range slices.Concat(res.Episodes, res.Items) {
-			fmt.Fprintln(a.stdout, "  "+id)
+		for _, id := range res.Episodes {
+			fmt.Fprintf(a.stdout, "%-13s%s\n", "message", id)
+		}
+		for _, id := range res.Items {
+			fmt.Fprintf(a.stdout, "%-13s%s\n", "memory", id)
 		}
 	}
 }
@@ -192,6 +195,9 @@ shows any more, and traces over 30 days. Finishes erasures that are pending.`,
 				for _, c := range res.Certificates {
 					fmt.Fprintf(a.stdout, "partition %s\n", c.Partition)
 					a.printForgotten(c)
+				}
+				if req.DryRun && len(res.Certificates) == 0 {
+					fmt.Fprintln(a.stdout, "nothing has expired")
 				}
 				if !req.DryRun {
 					fmt.Fprintf(a.stdout, "%s lost something, %s dropped, residue %s\n",

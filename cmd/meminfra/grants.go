@@ -133,5 +133,5 @@ func (a *app) printGrant(g meminfra.GrantRecord) {
 	if g.By != "" {
 		by = "by " + oneLine(g.By)
 	}
-	fmt.Fprintf(a.stdout, "%s  %s  %s  %s\n", word, stamp(g.At), joinNonEmpty(ends, ", "), joinNonEmpty([]string{until, by}, ", "))
+	fmt.Fprintln(a.stdout, joinNonEmpty([]string{word, stamp(g.At), joinNonEmpty(ends, ", "), joinNonEmpty([]string{until, by}, ", ")}, "  "))
 }

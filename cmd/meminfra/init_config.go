@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/meminfra/memory-layer/meminfra/llm/provider"
 )
@@ -43,23 +45,32 @@ func (a *app) initConfig(ctx context.Context, f *initFlags) error {
 	kept, _, err := readConfig(path)
 	written := "unchanged"
 	switch {
-	case f.force || kept == nil && err == nil:
-		if err := chosen.write(path); err != nil {
-			return fmt.Errorf("config %s: %w", path, err)
-		}
-		written = "written"
-	case err != nil:
+	case err != nil && (!f.force || isFolder(path)):
 		return err
+	case f.force || kept == nil:
+		if err := chosen.write(path); err != nil {
+			return &hinted{fmt.Errorf("config %s: not written: %w", path, err), "--config FILE, in a folder that can be written"}
+		}
+		written, kept = "written", chosen
 	case !reflect.DeepEqual(kept, chosen):
 		written = "kept as it is; --force replaces it with what was found"
 	}
 	fields(a.stdout, [2]string{"config", path + " (" + written + ")"})
 	s, err := a.settings()
 	if err != nil {
-		return err
+		// What is wrong in the environment is no fault of the file: it was told
+		// above, and holds every other command up.
+		a.printChosen(&settings{config: *kept, from: map[string]string{}})
+		fmt.Fprintf(a.stdout, "but the environment goes before the file, and cannot be used: %v\nuntil that is unset or right, commands want --builtin\n", err)
+		return nil
 	}
 	a.printChosen(s)
 	return nil
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // printFound lists what was looked for, in order.
@@ -82,7 +93,7 @@ func (a *app) printFound(found []provider.Finding, f *initFlags) {
 func findingText(found *provider.Finding, f *initFlags) string {
 	switch {
 	case found.Err != nil:
-		return "set, but not usable: " + found.Err.Error()
+		return "set, but not usable: " + strings.TrimPrefix(found.Err.Error(), found.Source+": ")
 	case found.Source == "ollama" && f.model == "" && f.embedding == "":
 		return "running; to use it name a model of it: --use ollama --model NAME --embedding-model NAME"
 	case found.Source == "ollama":

@@ -43,7 +43,7 @@ func (a *app) layerOptions(ctx context.Context, meter *llm.Meter) (*meminfra.Opt
 	if embedder != nil {
 		if opts.Embedder, err = embedder.Embedder(ctx, with); err != nil {
 			err = fmt.Errorf("embedding model: %w", err)
-			if failed, ok := errors.AsType[*llm.Error](err); !ok || !failed.Retryable {
+			if failed, ok := errors.AsType[*llm.Error](err); !ok || !failed.Retryable && !errors.Is(err, llm.ErrMalformed) {
 				return nil, err
 			}
 			a.warn([]string{err.Error()})

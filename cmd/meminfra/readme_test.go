@@ -55,7 +55,6 @@ func check(err error) {
 }
 
 func main() {
-	ctx := context.Background()
 ` + block + "}\n"
 	if err := os.WriteFile(source, []byte(program), 0o600); err != nil {
 		t.Fatal(err)

@@ -22,6 +22,7 @@ var reasonTexts = map[string]string{
 	"starts_later":               "begins in the future; until then nothing changes",
 	"continued":                  "an earlier statement holds again",
 	"edit":                       "another wording by its owner",
+	"edited":                     "its owner gave it another wording",
 	"withdraw":                   "withdrawn by its owner: it never was so",
 	"restore":                    "counts again",
 	"derived":                    "made of other memories",

@@ -46,6 +46,10 @@ func (f *settingFlags) bind(flags *pflag.FlagSet) {
 
 // settings reads all three. A config file that is named must be there.
 func (a *app) settings() (*settings, error) {
+	if a.builtIn { // whatever the others say, even if it cannot be read
+		s := &settings{path: a.configPath(), from: map[string]string{"llm": fromFlag, "embedding": fromFlag}}
+		return s, a.overFlags(s)
+	}
 	s, err := a.fileSettings()
 	if err != nil {
 		return nil, err
@@ -98,7 +102,7 @@ func (a *app) overEnv(s *settings) (err error) {
 	before := s.config
 	llm, embedding, err := provider.FromEnvOver(a.getenv, s.LLM, s.Embedding)
 	if err != nil {
-		return err
+		return &hinted{err, "to unset it or set it right, or --builtin"}
 	}
 	if llm != nil && (s.LLM == nil || *llm != *s.LLM) {
 		s.LLM = llm
@@ -138,9 +142,6 @@ func (a *app) overFlags(s *settings) error {
 	}
 	if given("model-intent") {
 		s.ModelIntent = a.modelIntent
-	}
-	if a.builtIn {
-		s.LLM, s.Embedding = nil, nil
 	}
 	s.mark(fromFlag, before)
 	return nil

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -53,7 +52,7 @@ func (a *app) usageCommand() *cobra.Command {
 				return meminfra.ErrNoUser
 			}
 			if since != "" {
-				if req.Since, err = parseDay("--since", since); err != nil {
+				if req.Since, err = parseTime("--since", since); err != nil {
 					return err
 				}
 			}
@@ -64,14 +63,6 @@ func (a *app) usageCommand() *cobra.Command {
 	cmd.Flags().StringVar(&since, "since", "", "from that `day` on, 2025-03-01 or a time in RFC 3339")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the list as JSON")
 	return cmd
-}
-
-// parseDay reads a day, or the day of a time.
-func parseDay(what, value string) (time.Time, error) {
-	if t, err := time.Parse(time.DateOnly, value); err == nil {
-		return t, nil
-	}
-	return parseTime(what, value)
 }
 
 func (a *app) printUsage(ctx context.Context, req meminfra.UsageRequest, asJSON bool) error {

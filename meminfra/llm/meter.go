@@ -55,7 +55,7 @@ type MeterOptions struct {
 	CallsPerDay  int64
 	// Spent returns what a partition used on a day, from wherever Record keeps
 	// it, so that a budget holds for several processes; nil counts what this
-	// meter saw. It is asked before each call under a budget. Its error fails
+	// meter saw. It is asked before each request under a budget. Its error fails
 	// the call: a budget that cannot be known is not assumed to have room.
 	Spent func(ctx context.Context, partition string, day time.Time) (Usage, error)
 	// Record is told of every call, in the calling goroutine; nil is nobody.
@@ -120,10 +120,10 @@ type meteredGenerator struct {
 }
 
 func (g *meteredGenerator) Generate(ctx context.Context, req Request) (Response, error) {
-	if err := g.meter.allow(ctx); err != nil {
+	if err := g.meter.allow(ctx, Usage{}); err != nil {
 		return Response{}, err
 	}
-	resp, err := g.Generator.Generate(untallied(ctx), req)
+	resp, err := g.Generator.Generate(g.meter.permitting(untallied(ctx)), req)
 	g.meter.add(ctx, g.Model(), resp.Usage)
 	return resp, err
 }
@@ -143,16 +143,48 @@ func (e *meteredEmbedder) EmbedMetered(ctx context.Context, texts []string) ([][
 		return nil, Usage{}, nil
 	}
 	ctx = WithPurpose(ctx, Purpose{Operation: "embed"})
-	if err := e.meter.allow(ctx); err != nil {
+	if err := e.meter.allow(ctx, Usage{}); err != nil {
 		return nil, Usage{}, err
 	}
-	vectors, used, err := EmbedMetered(untallied(ctx), e.Embedder, texts)
+	vectors, used, err := EmbedMetered(e.meter.permitting(untallied(ctx)), e.Embedder, texts)
 	e.meter.add(ctx, e.Model(), used)
 	return vectors, used, err
 }
 
-// allow reports whether the budget of the partition has room for a call.
-func (m *Meter) allow(ctx context.Context) error {
+type permitKey struct{}
+
+// Permit reports whether the budgets of the meters that a call goes through have
+// room for one more request of it: for who repeats or splits calls. used is what
+// the call's requests used so far, which no meter knows of yet. Errors:
+// *BudgetError, and those of MeterOptions.Spent.
+func Permit(ctx context.Context, used Usage) error {
+	if permit, metered := ctx.Value(permitKey{}).(func(Usage) error); metered {
+		return permit(used)
+	}
+	return nil
+}
+
+// using returns a context whose requests come after others of the same call.
+func using(ctx context.Context, used Usage) context.Context {
+	if ctx.Value(permitKey{}) == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, permitKey{}, func(more Usage) error { return Permit(ctx, used.Plus(more)) })
+}
+
+// permitting returns a context whose requests ask this meter too.
+func (m *Meter) permitting(ctx context.Context) context.Context {
+	return context.WithValue(ctx, permitKey{}, func(used Usage) error {
+		if err := m.allow(ctx, used); err != nil {
+			return err
+		}
+		return Permit(ctx, used)
+	})
+}
+
+// allow reports whether the budget of the partition has room for a request,
+// beside what is not recorded yet.
+func (m *Meter) allow(ctx context.Context, pending Usage) error {
 	if m.opts.TokensPerDay <= 0 && m.opts.CallsPerDay <= 0 {
 		return nil
 	}
@@ -161,6 +193,7 @@ func (m *Meter) allow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	spent = spent.Plus(pending)
 	if m.opts.TokensPerDay > 0 && spent.Tokens() >= m.opts.TokensPerDay || m.opts.CallsPerDay > 0 && spent.Calls >= m.opts.CallsPerDay {
 		return &BudgetError{Partition: partition, Day: day, Spent: spent}
 	}

@@ -100,3 +100,35 @@ func TestBudgetUnderAPolicy(t *testing.T) {
 		t.Errorf("waits %v, error %v", s.waits, err)
 	}
 }
+
+// A meter before the policy has each repeat ask the budget as well, beside what
+// the call has used so far, and so has one before another meter.
+func TestBudgetBeforeAPolicy(t *testing.T) {
+	busy := fails(llm.Error{Status: 500, Retryable: true})
+	for name, around := range map[string]func(llm.Generator) llm.Generator{
+		"a policy": func(g llm.Generator) llm.Generator {
+			return llm.Policy{Attempts: 9, Sleep: (&sleeper{}).sleep}.Generator(g)
+		},
+		"a policy before a meter": func(g llm.Generator) llm.Generator {
+			return llm.Policy{Attempts: 9, Sleep: (&sleeper{}).sleep}.Generator(llm.NewMeter(nil).Generator(g))
+		},
+		"a meter before a policy": func(g llm.Generator) llm.Generator {
+			return llm.NewMeter(nil).Generator(llm.Policy{Attempts: 9, Sleep: (&sleeper{}).sleep}.Generator(g))
+		},
+		"a policy before a policy": func(g llm.Generator) llm.Generator {
+			p := llm.Policy{Attempts: 2, Sleep: (&sleeper{}).sleep}
+			return p.Generator(p.Generator(g))
+		},
+	} {
+		m := llm.NewMeter(&llm.MeterOptions{CallsPerDay: 3})
+		script := turns(busy, busy, busy, busy, busy, busy)
+		var over *llm.BudgetError
+		_, err := m.Generator(around(script)).Generate(t.Context(), llm.Request{})
+		if !errors.As(err, &over) || over.Spent.Calls != 3 || len(script.Requests()) != 3 {
+			t.Errorf("%s: asked %d times, error %v", name, len(script.Requests()), err)
+		}
+		if lines := m.Lines(); len(lines) != 1 || lines[0].Calls != 3 {
+			t.Errorf("%s: %+v", name, lines)
+		}
+	}
+}

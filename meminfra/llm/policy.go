@@ -31,8 +31,8 @@ type Policy struct {
 
 // Generator returns g under the policy. It repeats what a *Error says may
 // succeed later, and attempts that ran into the timeout; nothing else. The
-// response's usage is that of all attempts. Wrap a metered generator, not the
-// other way round: then each attempt is checked against the budget.
+// response's usage is that of all attempts. Each attempt is checked against the
+// budgets of the meters on either side of the policy.
 func (p Policy) Generator(g Generator) Generator { return &steadyGenerator{g, newCaller(p)} }
 
 // Embedder is Generator for an embedder.
@@ -47,7 +47,12 @@ func (s *steadyGenerator) Generate(ctx context.Context, req Request) (Response, 
 	var used Usage
 	var last Response
 	err := s.caller.do(ctx, func(ctx context.Context) (err error) {
-		last, err = s.Generator.Generate(ctx, req)
+		if used != (Usage{}) {
+			if err := Permit(ctx, used); err != nil {
+				return err
+			}
+		}
+		last, err = s.Generator.Generate(using(ctx, used), req)
 		used = used.Plus(last.Usage)
 		return err
 	})
@@ -70,7 +75,12 @@ func (s *steadyEmbedder) Embed(ctx context.Context, texts []string) ([][]float32
 
 func (s *steadyEmbedder) EmbedMetered(ctx context.Context, texts []string) (vectors [][]float32, used Usage, err error) {
 	err = s.caller.do(ctx, func(ctx context.Context) error {
-		v, u, err := EmbedMetered(ctx, s.Embedder, texts)
+		if used != (Usage{}) {
+			if err := Permit(ctx, used); err != nil {
+				return err
+			}
+		}
+		v, u, err := EmbedMetered(using(ctx, used), s.Embedder, texts)
 		vectors, used = v, used.Plus(u)
 		return err
 	})

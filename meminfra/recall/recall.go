@@ -29,6 +29,12 @@ type Sentence struct {
 	Key        Key
 }
 
+// Self is what else stands for the user in a text.
+type Self struct {
+	Names []string // folded
+	Third bool     // "he", "she" and "they"
+}
+
 // fewest is how many words a sentence must have to be known again; in scripts
 // without spaces it is that many times two characters.
 const fewest = 3
@@ -39,15 +45,74 @@ const most = 1000
 
 // Sentences returns the sentences of a text that are long enough to be known
 // again, in order, at most 1,000. Keys of two partitions do not compare.
-func Sentences(partition, text string) []Sentence {
+func Sentences(partition, text string, self Self) []Sentence {
 	var list []Sentence
+	for _, c := range clauses(text, self) {
+		if len(list) < most && c.says() {
+			list = append(list, Sentence{c.start, c.end, keyOf(partition, c.words)})
+		}
+	}
+	return list
+}
+
+// Heard is a clause of a text and the keys under which it would be known again:
+// its own, and those of the runs of clauses that it is part of, since what was one
+// sentence may come back cut in pieces.
+type Heard struct {
+	Start, End int
+	Keys       []Key
+	// Text is the longest of those runs.
+	Text string
+	// Short is a clause that says too little by itself.
+	Short bool
+}
+
+// longestRun is how many clauses a sentence that was cut in pieces is looked for in.
+const longestRun = 4
+
+// Touching returns the clauses of a text that its stretch [start, end) touches,
+// without those that only say that something was said.
+func Touching(partition, text string, start, end int, self Self) []Heard {
+	var list []Heard
+	all := clauses(text, self)
+	for i, c := range all {
+		if c.end <= start || c.start >= end || c.lead || len(c.words) == 0 || len(list) == most {
+			continue
+		}
+		from, to := max(0, i-longestRun+1), min(len(all), i+longestRun)
+		h := Heard{Start: c.start, End: c.end, Text: text[all[from].start:all[to-1].end], Short: !c.says()}
+		for a := from; a <= i; a++ {
+			for b := i + 1; b <= min(to, a+longestRun); b++ {
+				var words []string
+				for _, part := range all[a:b] {
+					words = append(words, part.words...)
+				}
+				if words = withoutLead(words); isLong(words) {
+					h.Keys = append(h.Keys, keyOf(partition, words))
+				}
+			}
+		}
+		list = append(list, h)
+	}
+	return list
+}
+
+// clause is a stretch of a text between marks, and its words as they are compared.
+type clause struct {
+	start, end int
+	words      []string
+	lead       bool // only says that something was said
+}
+
+func (c *clause) says() bool { return !c.lead && isLong(c.words) }
+
+func clauses(text string, self Self) []clause {
+	var list []clause
 	start := 0
 	take := func(end int, before rune) {
-		words := keyWords(text[start:end])
-		if words != "" && len(list) < most && !(strings.ContainsRune(":,：，“\"«「『", before) && leadsIn(words)) {
-			sum := sha256.Sum256([]byte(partition + "\x00" + words))
-			list = append(list, Sentence{start, end, Key(binary.BigEndian.Uint64(sum[:]))})
-		}
+		words := keyWords(text[start:end], self)
+		lead := strings.ContainsRune(":,：，“\"«「『", before) && leadsIn(words)
+		list = append(list, clause{start, end, withoutLead(words), lead})
 	}
 	for i, r := range text {
 		if endsSentence(r) && !insideNumber(text, i) {
@@ -59,12 +124,46 @@ func Sentences(partition, text string) []Sentence {
 	return list
 }
 
+func keyOf(partition string, words []string) Key {
+	sum := sha256.Sum256([]byte(partition + "\x00" + strings.Join(words, " ")))
+	return Key(binary.BigEndian.Uint64(sum[:]))
+}
+
 // leadsIn reports that key words only say that something was said: "as you told
 // me,", "from what I remember:". They are no news beside it.
-func leadsIn(words string) bool {
-	list := strings.Fields(words)
-	return len(list) <= 8 && slices.ContainsFunc(list, func(w string) bool { return telling[w] })
+func leadsIn(words []string) bool {
+	return len(words) <= 8 && slices.ContainsFunc(words, func(w string) bool { return telling[w] })
 }
+
+// withoutLead takes off what leads into a statement without a mark between them:
+// "since", "as you told me", "I remember that". What denies or doubts is no lead.
+func withoutLead(words []string) []string {
+	i := 0
+	for i < len(words) && joining[words[i]] {
+		i++
+	}
+	rest := words[i:]
+	for n, w := range rest {
+		switch {
+		case telling[w]:
+			n++
+			if (w == "told" || w == "tell") && n < len(rest) && rest[n] == "@" { // whom
+				n++
+			}
+			if n < len(rest) && rest[n] == "that" {
+				n++
+			}
+			return rest[n:]
+		case w != "@" && w != "have" && w != "already" && w != "still" && w != "also":
+			return rest
+		}
+	}
+	return rest
+}
+
+// joining words begin a statement and add nothing to it.
+var joining = map[string]bool{"since": true, "because": true, "as": true, "given": true, "that": true, "and": true, "but": true, "so": true,
+	"well": true, "also": true, "though": true, "although": true, "while": true, "yes": true, "indeed": true}
 
 var telling = map[string]bool{"told": true, "tell": true, "said": true, "say": true, "mentioned": true, "mention": true, "know": true,
 	"remember": true, "recall": true, "according": true, "memory": true, "noted": true, "stated": true, "note": true, "wrote": true}
@@ -85,7 +184,7 @@ func Pack(partition string, texts ...string) []byte {
 	var out []byte
 	seen := map[Key]bool{}
 	for _, text := range texts {
-		for _, s := range Sentences(partition, text) {
+		for _, s := range Sentences(partition, text, Self{}) {
 			if !seen[s.Key] && len(seen) < most {
 				seen[s.Key] = true
 				out = binary.BigEndian.AppendUint64(out, uint64(s.Key))
@@ -104,34 +203,50 @@ func Unpack(packed []byte) []Key {
 	return keys
 }
 
-// keyWords are the words of a sentence as they are compared, "" if they are too
-// few.
-func keyWords(s string) string {
+// keyWords are the words of a sentence as they are compared.
+func keyWords(s string, self Self) []string {
 	s = strings.ReplaceAll(cases.Fold().String(norm.NFKC.String(visible(s))), "\u2019", "'")
-	words, unspaced := 0, 0
-	var b strings.Builder
+	var words []string
 	for w := range strings.FieldsFuncSeq(s, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsDigit(r) && r != '\'' && r != '+' && r != '#'
 	}) {
 		w = strings.Trim(w, "'")
-		if same, ok := samePerson[w]; ok {
-			w = same
-		} else {
-			w = stem(w)
+		w = self.word(w)
+		if n := len(words); n > 0 && words[n-1] == "the" && strings.HasPrefix(w, "@") {
+			words = words[:n-1] // the user
 		}
-		if w == "" {
-			continue
-		}
-		words++
+		words = append(words, strings.Fields(w)...)
+	}
+	return words
+}
+
+// word is a word as it is compared.
+func (self Self) word(w string) string {
+	name, owns := strings.CutSuffix(w, "'s")
+	same, isPerson := samePerson[w]
+	third, isThird := thirdPerson[w]
+	switch {
+	case slices.Contains(self.Names, w):
+		return "@"
+	case owns && slices.Contains(self.Names, name):
+		return "@'s"
+	case self.Third && isThird:
+		return third
+	case isPerson:
+		return same
+	}
+	return stem(w)
+}
+
+// isLong reports words that are enough to be known again.
+func isLong(words []string) bool {
+	unspaced := 0
+	for _, w := range words {
 		if r, _ := utf8.DecodeRuneInString(w); unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai) {
 			unspaced += utf8.RuneCountInString(w)
 		}
-		b.WriteString(w + " ")
 	}
-	if words < fewest && unspaced < 2*fewest {
-		return ""
-	}
-	return strings.ReplaceAll(strings.ReplaceAll(b.String(), "the @ ", "@ "), "the @'s ", "@'s ")
+	return len(words) >= fewest || unspaced >= 2*fewest
 }
 
 // visible is s without the characters that nobody sees, such as a zero-width
@@ -153,6 +268,9 @@ var samePerson = map[string]string{
 	"i've": "@ have", "you've": "@ have", "has": "have", "i'll": "@ will", "you'll": "@ will", "i'd": "@ would", "you'd": "@ would",
 	"does": "do", "doesn't": "don't", "isn't": "aren't", "wasn't": "weren't", "hasn't": "haven't", "goes": "go",
 }
+
+var thirdPerson = map[string]string{"he": "@", "she": "@", "they": "@", "him": "@", "them": "@", "his": "@'s", "her": "@'s", "their": "@'s",
+	"he's": "@ be", "she's": "@ be", "they're": "@ be", "they've": "@ have"}
 
 // stem takes the ending of the third person, and of a plural, off.
 func stem(w string) string {

@@ -11,7 +11,7 @@ import (
 
 func keys(text string) []recall.Key {
 	var out []recall.Key
-	for _, s := range recall.Sentences("p", text) {
+	for _, s := range recall.Sentences("p", text, recall.Self{}) {
 		out = append(out, s.Key)
 	}
 	return out
@@ -29,9 +29,13 @@ func TestSentencesKnownAgain(t *testing.T) {
 		{"I prefer PostgreSQL for work.", "You prefer Postgre\u200bSQL for work."},
 		{"周末我常去爬山", "你说过：周末我常去爬山。"},
 		{"It costs 3.5 euros, they said.", "It costs 3.5 euros"},
+		{"I prefer PostgreSQL for work.", "Since you prefer PostgreSQL for work, take it."},
+		{"I prefer PostgreSQL for work.", "As you told me you prefer PostgreSQL for work"},
+		{"I prefer PostgreSQL for work.", "I remember that you prefer PostgreSQL for work."},
+		{"My office is in Lyon.", "You have already told me that your office is in Lyon"},
 	} {
 		again := keys(c.again)
-		if first := keys(c.first); len(first) == 0 || !slices.Equal(again, first[:1]) {
+		if first := keys(c.first); len(first) == 0 || len(again) == 0 || again[0] != first[0] {
 			t.Errorf("%q is not known again in %q", c.first, c.again)
 		}
 	}
@@ -41,6 +45,9 @@ func TestSentencesKnownAgain(t *testing.T) {
 		{"Ann likes her brother Bo.", "Bo likes her brother Ann."},
 		{"It costs 3.5 euros.", "It costs 35 euros."},
 		{"I live in Oslo now.", "I lived in Oslo then."},
+		{"I live in Oslo now.", "I doubt that you live in Oslo now."},
+		{"I live in Oslo now.", "You never said that you live in Oslo now."},
+		{"I live in Oslo now.", "She lives in Oslo now."},
 	} {
 		if first, other := keys(c.first), keys(c.other); slices.Equal(first, other) {
 			t.Errorf("%q is taken for %q", c.other, c.first)
@@ -55,7 +62,7 @@ func TestSentencesKnownAgain(t *testing.T) {
 		t.Error("keys of two partitions compare")
 	}
 	text := "Well: I live in Oslo. I keep bees there."
-	for i, s := range recall.Sentences("p", text) {
+	for i, s := range recall.Sentences("p", text, recall.Self{}) {
 		if got := strings.TrimSpace(text[s.Start:s.End]); got != []string{"I live in Oslo", "I keep bees there"}[i] {
 			t.Errorf("sentence %d is %q", i, got)
 		}
@@ -63,6 +70,37 @@ func TestSentencesKnownAgain(t *testing.T) {
 	packed := recall.Pack("p", text, "I live in Oslo")
 	if got := recall.Unpack(append(packed, 1, 2)); !slices.Equal(got, keys(text)) {
 		t.Errorf("unpacked %v", got)
+	}
+}
+
+// What was one sentence is known again when it comes back in pieces, with the
+// user's name, or in the third person where that is known to be the user.
+func TestTouching(t *testing.T) {
+	first := keys("I prefer PostgreSQL for backend projects.")[0]
+	for _, c := range []struct {
+		again string
+		self  recall.Self
+		known bool
+	}{
+		{"You prefer PostgreSQL\nfor backend projects.", recall.Self{}, true},
+		{"You prefer: PostgreSQL, for backend projects.", recall.Self{}, true},
+		{"(You) prefer. PostgreSQL for. backend projects", recall.Self{}, true},
+		{"Ada prefers PostgreSQL for backend projects.", recall.Self{Names: []string{"ada"}}, true},
+		{"She prefers PostgreSQL for backend projects.", recall.Self{Third: true}, true},
+		{"She prefers PostgreSQL for backend projects.", recall.Self{}, false},
+		{"You prefer PostgreSQL.\nNot for backend projects.", recall.Self{}, false},
+		{"You prefer PostgreSQL.", recall.Self{}, false},
+	} {
+		known := true
+		for _, h := range recall.Touching("p", c.again, 0, len(c.again), c.self) {
+			known = known && (h.Short || slices.Contains(h.Keys, first))
+		}
+		if known != c.known {
+			t.Errorf("%q: known again %v", c.again, known)
+		}
+	}
+	if got := recall.Touching("p", "Well, I live in Oslo. I keep bees there.", 6, 10, recall.Self{}); len(got) != 1 || got[0].Start != 5 {
+		t.Errorf("touched %+v", got)
 	}
 }
 
@@ -112,7 +150,7 @@ func FuzzMask(f *testing.F) {
 		if got := recall.Mask(text); len(got) != len(text) || strings.Contains(got, recall.Open) {
 			t.Errorf("%q", got)
 		}
-		for _, s := range recall.Sentences("p", text) {
+		for _, s := range recall.Sentences("p", text, recall.Self{}) {
 			if s.Start < 0 || s.End > len(text) || s.Start >= s.End {
 				t.Errorf("%+v", s)
 			}

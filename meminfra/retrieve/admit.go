@@ -45,7 +45,7 @@ func (f Filters) compile(reg *predicates.Registry, now time.Time, rights *access
 
 func (a *admission) checkWords(reg *predicates.Registry) error {
 	if a.Kind != "" && !knownKind(a.Kind) {
-		return fmt.Errorf("%w: unknown kind %.32q", ErrFilter, string(a.Kind))
+		return fmt.Errorf("%w: unknown kind %.32q: want fact, preference, event, experience, summary or episode", ErrFilter, string(a.Kind))
 	}
 	switch a.MemoryType {
 	case "", "semantic", "episodic":

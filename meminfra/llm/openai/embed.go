@@ -79,7 +79,7 @@ func NewEmbedder(ctx context.Context, c EmbedderConfig) (*Embedder, error) {
 		e.dim = dims[name]
 	}
 	if e.dim == 0 {
-		vectors, _, err := e.request(ctx, []string{"length"})
+		vectors, _, err := e.request(ctx, []string{"length"}, llm.Usage{})
 		if err != nil {
 			return nil, fmt.Errorf("finding the length of vectors: %w", err)
 		}
@@ -120,7 +120,7 @@ func (e *Embedder) EmbedMetered(ctx context.Context, texts []string) ([][]float3
 	var used llm.Usage
 	for from := 0; from < len(pieces); {
 		to := batchEnd(pieces, from, e.config.Batch)
-		vectors, u, err := e.request(ctx, pieces[from:to])
+		vectors, u, err := e.request(ctx, pieces[from:to], used)
 		used = used.Plus(u)
 		if err == nil {
 			err = e.collect(out, vectors, of[from:to])
@@ -196,11 +196,17 @@ func unit(v []float32) {
 }
 
 // request embeds one batch; a server that does not take base64 or a length is
-// asked without, and remembered once that works.
-func (e *Embedder) request(ctx context.Context, texts []string) ([][]float32, llm.Usage, error) {
+// asked without, and remembered once that works. before is what earlier requests
+// of the call used.
+func (e *Embedder) request(ctx context.Context, texts []string, before llm.Usage) ([][]float32, llm.Usage, error) {
 	base64, length := e.config.Base64 && !e.numbers.Load(), e.config.Dimensions > 0 && !e.natural.Load()
 	var used llm.Usage
 	for {
+		if sum := before.Plus(used); sum != (llm.Usage{}) {
+			if err := llm.Permit(ctx, sum); err != nil {
+				return nil, used, err
+			}
+		}
 		req := sdk.EmbeddingRequest{Input: texts, Model: sdk.EmbeddingModel(e.config.Model), EncodingFormat: sdk.EmbeddingEncodingFormatFloat}
 		if base64 {
 			req.EncodingFormat = sdk.EmbeddingEncodingFormatBase64

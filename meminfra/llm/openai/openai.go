@@ -96,6 +96,7 @@ func (g *Generator) Generate(ctx context.Context, req llm.Request) (llm.Response
 		if !refusedHere(err) {
 			calls++
 		}
+		used := llm.Usage{Calls: calls}
 		if err == nil {
 			g.learnt.Store(&d)
 			out := response(resp)
@@ -107,7 +108,10 @@ func (g *Generator) Generate(ctx context.Context, req llm.Request) (llm.Response
 		}
 		next, ok := d.without(req, err)
 		if !ok {
-			return llm.Response{Usage: llm.Usage{Calls: calls}}, g.doer.Failure(err)
+			return llm.Response{Usage: used}, g.doer.Failure(err)
+		}
+		if err := llm.Permit(ctx, used); calls > 0 && err != nil {
+			return llm.Response{Usage: used}, err
 		}
 		d = next
 	}

@@ -382,3 +382,28 @@ func TestPolicyOverTheWire(t *testing.T) {
 		t.Errorf("%+v, error %v", resp, err)
 	}
 }
+
+// A call that takes several requests asks the budget before each.
+func TestBudgetWithinACall(t *testing.T) {
+	server := llmtest.NewOpenAI(llmtest.Vectors(nil))
+	defer server.Close()
+	e, err := openai.NewEmbedder(t.Context(), openai.EmbedderConfig{Dimensions: 8, Batch: 1, Config: openai.Config{Model: "v", BaseURL: server.URL}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := llm.NewMeter(&llm.MeterOptions{CallsPerDay: 2})
+	if _, err := m.Embedder(e).Embed(t.Context(), []string{"a", "b", "c", "d"}); !errors.Is(err, llm.ErrBudget) || len(server.Requests()) != 2 {
+		t.Errorf("asked %d times, error %v", len(server.Requests()), err)
+	}
+	chat := llmtest.NewOpenAI(llmtest.Status(400, "invalid", "response_format"))
+	defer chat.Close()
+	g, err := openai.New(openai.Config{Model: "m", BaseURL: chat.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m = llm.NewMeter(&llm.MeterOptions{CallsPerDay: 2})
+	_, err = m.Generator(g).Generate(t.Context(), llm.Request{Schema: &llm.Schema{Name: "x", JSON: []byte(`{"type":"object"}`)}})
+	if !errors.Is(err, llm.ErrBudget) || len(chat.Requests()) != 2 {
+		t.Errorf("asked %d times, error %v", len(chat.Requests()), err)
+	}
+}

@@ -2,6 +2,8 @@ package provider
 
 import (
 	"context"
+	"encoding/json"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -60,7 +62,8 @@ func Detect(ctx context.Context, o Options) []Finding {
 	return found
 }
 
-// ollamaIsThere asks the server's version. A redirect is no answer: it could
+// ollamaIsThere asks the server's version: whatever else may listen there does
+// not tell one. A redirect is no answer: it could
 // lead off the machine.
 func ollamaIsThere(ctx context.Context, base *http.Client) bool {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
@@ -79,8 +82,12 @@ func ollamaIsThere(ctx context.Context, base *http.Client) bool {
 	if err != nil {
 		return false
 	}
-	resp.Body.Close()
-	return resp.StatusCode == http.StatusOK
+	defer resp.Body.Close()
+	var says struct {
+		Version string `json:"version"`
+	}
+	err = json.NewDecoder(io.LimitReader(resp.Body, 4096)).Decode(&says)
+	return err == nil && resp.StatusCode == http.StatusOK && says.Version != ""
 }
 
 func loopback(host string) bool {

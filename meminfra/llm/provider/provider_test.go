@@ -2,6 +2,7 @@ package provider_test
 
 import (
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -128,6 +129,13 @@ func status(code int, header ...string) func(*http.Request) (*http.Response, err
 	}
 }
 
+// says answers 200 with a body.
+func says(body string) func(*http.Request) (*http.Response, error) {
+	return func(r *http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+	}
+}
+
 func TestDetect(t *testing.T) {
 	const health = "GET http://127.0.0.1:11434/api/version"
 	down := func(*http.Request) (*http.Response, error) { return nil, errors.New("refused") }
@@ -138,10 +146,15 @@ func TestDetect(t *testing.T) {
 		want   string
 	}{
 		{"nothing", down, nil, ""},
-		{"ollama", status(200), nil, "ollama"},
+		{"ollama", says(`{"version":"0.9.1"}`), nil, "ollama"},
+		{"a web page on its port", says("<html>hello</html>"), nil, ""},
+		{"no version", says(`{"status":"ok"}`), nil, ""},
+		{"garbage", says("\x00\xff{"), nil, ""},
+		{"nothing said", status(200), nil, ""},
+		{"it hangs", func(r *http.Request) (*http.Response, error) { <-r.Context().Done(); return nil, r.Context().Err() }, nil, ""},
 		{"something else on its port", status(404), nil, ""},
 		{"a redirect off the machine", status(302, "Location", "http://thief.example/"), nil, ""},
-		{"all", status(200), []string{"OPENAI_API_KEY", secret, "ANTHROPIC_API_KEY", secret, "LLM_MODEL", "m", "EMBEDDING_MODEL", "v"},
+		{"all", says(`{"version":"0.9.1"}`), []string{"OPENAI_API_KEY", secret, "ANTHROPIC_API_KEY", secret, "LLM_MODEL", "m", "EMBEDDING_MODEL", "v"},
 			"ollama OPENAI_API_KEY ANTHROPIC_API_KEY LLM_* EMBEDDING_*"},
 		{"blank keys", down, []string{"OPENAI_API_KEY", " ", "ANTHROPIC_API_KEY", "\t", "LLM_MODEL", " "}, ""},
 		{"unusable", down, []string{"LLM_PROVIDER", "openai_compatible", "LLM_MODEL", "m"}, "LLM_*!"},
