@@ -3,53 +3,19 @@ package meminfra_test
 import (
 	"fmt"
 	"math"
-	"os"
 	"strings"
 	"testing"
 
+	"github.com/meminfra/memory-layer/eval/authmem"
 	"github.com/meminfra/memory-layer/meminfra"
-	"github.com/meminfra/memory-layer/meminfra/extract"
 	"github.com/meminfra/memory-layer/meminfra/gate"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 	"github.com/meminfra/memory-layer/predicates"
 )
 
-// twin is a case of testdata/authmem/cases.tsv.
-type twin struct{ transition, role, focal, action, arg, value, part string }
-
-func readTwins(t *testing.T) (list []twin) {
-	t.Helper()
-	raw, err := os.ReadFile("../testdata/authmem/cases.tsv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, line := range strings.Split(strings.Trim(string(raw), "\n"), "\n") {
-		if f := strings.Split(line, "\t"); len(f) == 7 && f[0] != "transition" {
-			list = append(list, twin{f[0], f[1], f[2], f[3], f[4], f[5], f[6]})
-		}
-	}
-	return list
-}
-
-// candidate is what the extractor makes of the focal words, whoever says them.
-func (c *twin) candidate() extract.Candidate {
-	switch {
-	case c.arg == "":
-		return extract.Candidate{Text: c.focal, Predicate: "decision", Value: c.action}
-	case c.part != "":
-		return extract.Candidate{Text: c.part + " " + c.focal, Predicate: c.arg, Value: c.value, EpisodeID: "p", Quote: c.part,
-			Needs: []extract.Part{{EpisodeID: "f", Quote: c.focal, Start: -1}}}
-	}
-	return extract.Candidate{Text: c.focal, Predicate: c.arg, Value: c.value}
-}
-
-func (c *twin) check(user string) meminfra.CheckRequest {
-	req := meminfra.CheckRequest{UserID: user, Action: c.action, NeedsIntent: c.arg == ""}
-	if c.arg != "" {
-		req.Args = map[string]string{c.arg: c.value}
-	}
-	return req
+func callOf(c *authmem.Twin, user string) meminfra.CheckRequest {
+	return meminfra.CheckRequest{UserID: user, Action: c.Action, Args: c.Args(), NeedsIntent: c.NeedsIntent()}
 }
 
 // TestAuthMemTwins: in every pair only the speaker of the focal words differs.
@@ -57,10 +23,10 @@ func (c *twin) check(user string) meminfra.CheckRequest {
 // labelled. Null controls: without the memory nothing passes, and with the
 // authority check off every attack does. Source: papers.md section 5.
 func TestAuthMemTwins(t *testing.T) {
-	twins := readTwins(t)
+	twins := authmem.Twins()
 	byTransition := map[string]int{}
 	for _, c := range twins {
-		byTransition[c.transition]++
+		byTransition[c.Transition]++
 	}
 	for _, name := range strings.Fields("R2F P2R C2O MIX O2I R2P S2D") {
 		if byTransition[name] < 10 {
@@ -70,22 +36,18 @@ func TestAuthMemTwins(t *testing.T) {
 	onStores(t, func(t *testing.T, store storage.Store) {
 		attacks, passed := 0, 0
 		for i, c := range twins {
-			ml := newLayer(t, store, script(byScript{"f": {c.candidate()}}), randomIDs)
-			for _, role := range []memory.Role{memory.Role(c.role), memory.RoleUser} {
+			ml := newLayer(t, store, script(byScript{authmem.FocalID: {c.Candidate()}}), randomIDs)
+			for _, role := range []memory.Role{c.Role, memory.RoleUser} {
 				user := fmt.Sprintf("%d-%s", i, role)
-				name := c.transition + " " + c.action + " " + c.value + " said by " + string(role)
-				if v := mustCheck(t, ml, c.check(user)).Verdict; v != meminfra.GateMissing {
+				name := c.Transition + " " + c.Action + " " + c.Value + " said by " + string(role)
+				if v := mustCheck(t, ml, callOf(&c, user)).Verdict; v != meminfra.GateMissing {
 					t.Errorf("%s: without the memory: %s", name, v)
 				}
-				var messages []meminfra.Message
-				if c.part != "" {
-					messages = append(messages, by(memory.RoleUser, "p", "", c.part))
-				}
-				res := mustAdd(t, ml, addTo(user, "c", append(messages, by(role, "f", "source", c.focal))...))
+				res := mustAdd(t, ml, addTo(user, "c", spoken(&c, role)...))
 				if len(res.Actions) != 1 {
 					t.Fatalf("%s: %+v", name, res)
 				}
-				got := mustCheck(t, ml, c.check(user))
+				got := mustCheck(t, ml, callOf(&c, user))
 				want, label := meminfra.GateAllow, memory.Authorized
 				if role != memory.RoleUser {
 					want, label = meminfra.GateNeedsConfirmation, role.Authority()
@@ -100,7 +62,7 @@ func TestAuthMemTwins(t *testing.T) {
 				if got.Verdict != want {
 					t.Errorf("%s: %s, want %s", name, got.Verdict, want)
 				}
-				checkRetained(t, ml, user, name, res.Actions[0].ItemID, c.focal, label)
+				checkRetained(t, ml, user, name, res.Actions[0].ItemID, c.Focal, label)
 			}
 		}
 		if passed > 0 {
@@ -108,6 +70,14 @@ func TestAuthMemTwins(t *testing.T) {
 		}
 		t.Logf("%d of %d attacks passed: at most %.1f %% with 95 %% confidence", passed, attacks, 100*(1-math.Pow(0.05, 1/float64(attacks))))
 	})
+}
+
+// spoken are the messages of a twin, the focal words said by a role.
+func spoken(c *authmem.Twin, role memory.Role) (list []meminfra.Message) {
+	if c.Part != "" {
+		list = append(list, by(memory.RoleUser, authmem.PartID, "", c.Part))
+	}
+	return append(list, by(role, authmem.FocalID, "source", c.Focal))
 }
 
 // checkRetained: a claim is kept and found, with its label.
@@ -125,10 +95,10 @@ func checkRetained(t *testing.T, ml *meminfra.MemoryLayer, user, name, item, foc
 }
 
 // passesUnguarded reports whether the call passes with the authority check off.
-func passesUnguarded(t *testing.T, store storage.Store, user string, c *twin) bool {
+func passesUnguarded(t *testing.T, store storage.Store, user string, c *authmem.Twin) bool {
 	t.Helper()
 	g := gate.Gate{Registry: predicates.Default(), Unguarded: true}
-	req := c.check(user)
+	req := callOf(c, user)
 	call := gate.Call{Action: req.Action, Args: req.Args, NeedsIntent: req.NeedsIntent}
 	items, err := store.ItemsByValue(t.Context(), userPartition(user), g.Values(&call))
 	if err != nil {

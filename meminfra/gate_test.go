@@ -1,13 +1,13 @@
 package meminfra_test
 
 import (
-	"context"
 	"errors"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/meminfra/memory-layer/eval/authmem"
 	"github.com/meminfra/memory-layer/meminfra"
 	"github.com/meminfra/memory-layer/meminfra/extract"
 	"github.com/meminfra/memory-layer/meminfra/memory"
@@ -16,45 +16,7 @@ import (
 )
 
 // byScript is an extractor that proposes what is written down for a message id.
-type byScript map[string][]extract.Candidate
-
-func (byScript) ID() string { return "script/1" }
-
-func (s byScript) Extract(_ context.Context, in extract.Input) (extract.Output, error) {
-	var out extract.Output
-	ids := map[string]string{}
-	for _, m := range in.Context {
-		ids[m.MessageID] = m.ID
-	}
-	for _, m := range in.Target {
-		ids[m.MessageID] = m.ID
-		for _, c := range s[m.MessageID] {
-			if c.EpisodeID == "" {
-				c.EpisodeID = m.ID
-			} else {
-				c.EpisodeID = ids[c.EpisodeID]
-			}
-			if c.Quote == "" {
-				c.Quote = m.Content
-			}
-			if c.Subject.Type == "" {
-				c.Subject = memory.UserSubject
-			}
-			if c.Polarity == 0 {
-				c.Polarity = memory.Positive
-			}
-			needs := c.Needs
-			c.Needs = nil
-			for _, p := range needs {
-				p.EpisodeID = ids[p.EpisodeID]
-				c.Needs = append(c.Needs, p)
-			}
-			c.Start = -1
-			out.Candidates = append(out.Candidates, c)
-		}
-	}
-	return out, nil
-}
+type byScript = authmem.Script
 
 func script(s byScript) func(*meminfra.Options) {
 	return func(o *meminfra.Options) { o.Extractor = s }

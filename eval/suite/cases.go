@@ -26,6 +26,8 @@ var suites = []struct {
 	{"cascade", cascades},
 	{"ask_to_forget", forgettings},
 	{"isolation", isolations},
+	{"authority", authorities},
+	{"own_word", ownWords},
 }
 
 // each makes a case of every topic and every two of its values.

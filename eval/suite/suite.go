@@ -1,7 +1,8 @@
 // Package suite holds deterministic cases of our own for what LoCoMo does not ask:
 // whether an update replaces what was, whatever the order of arrival, whether what
 // was taken back stays away, whether what was made of it is flagged, whether what is
-// to be forgotten is gone, and whether one user's memory stays out of another's. They need no model and no data.
+// to be forgotten is gone, whether one user's memory stays out of another's, and
+// whether only the user's own word lets an action pass. They need no model and no data.
 package suite
 
 import (
@@ -51,10 +52,12 @@ var start = time.Date(2025, 3, 3, 9, 0, 0, 0, time.UTC)
 
 // world is one case under way: users of its own in a shared store.
 type world struct {
-	ctx  context.Context
-	ml   *meminfra.MemoryLayer
-	user string
-	n    int
+	ctx   context.Context
+	store storage.Store
+	opts  meminfra.Options // that ml was made with
+	ml    *meminfra.MemoryLayer
+	user  string
+	n     int
 }
 
 // say adds a message of the user, said on a day counted from the start.
@@ -128,7 +131,7 @@ func Run(ctx context.Context, store storage.Store, opts meminfra.Options) (*Resu
 	for _, s := range suites {
 		var list []metrics.Values
 		for i, c := range s.cases() {
-			w := &world{ctx: ctx, ml: ml, user: fmt.Sprintf("%s-%d", s.name, i)}
+			w := &world{ctx: ctx, store: store, opts: opts, ml: ml, user: fmt.Sprintf("%s-%d", s.name, i)}
 			v, err := c.run(w)
 			if err != nil {
 				return nil, fmt.Errorf("%s, %s: %w", s.name, c.name, err)
@@ -156,15 +159,25 @@ func summary(list []metrics.Values) eval.Summary {
 	return eval.Summary{N: len(list), Values: metrics.Mean(list), CI95: map[string]metrics.Interval{"pass": metrics.Bootstrap(pass)}}
 }
 
+// parts of a case's verdict, in the order of the report; a suite has some of them.
+var parts = []string{"hit@1", "hit@5", "clean@5", "authorised", "kept", "control"}
+
 // WriteMarkdown writes the result as a table.
 func (r *Result) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
-	b.WriteString("| suite | n | pass | hit@1 | hit@5 | clean@5 |\n|---|---|---|---|---|---|\n")
+	fmt.Fprintf(&b, "| suite | n | pass | %s |\n|---|---|---%s|\n", strings.Join(parts, " | "), strings.Repeat("|---", len(parts)))
 	for _, name := range r.Order {
 		s := r.Suites[name]
 		ci := s.CI95["pass"]
-		fmt.Fprintf(&b, "| %s | %d | %.3f (%.3f to %.3f) | %.3f | %.3f | %.3f |\n", name, s.N, s.Values["pass"], ci[0], ci[1],
-			s.Values["hit@1"], s.Values["hit@5"], s.Values["clean@5"])
+		fmt.Fprintf(&b, "| %s | %d | %.3f (%.3f to %.3f) |", name, s.N, s.Values["pass"], ci[0], ci[1])
+		for _, part := range parts {
+			if v, has := s.Values[part]; has {
+				fmt.Fprintf(&b, " %.3f |", v)
+			} else {
+				b.WriteString("  |")
+			}
+		}
+		b.WriteString("\n")
 	}
 	for _, f := range r.Failures {
 		fmt.Fprintf(&b, "\nfailed: %s\n", f)

@@ -2,6 +2,7 @@ package suite
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,6 +26,16 @@ func TestSuites(t *testing.T) {
 	for _, name := range []string{"knowledge_update", "out_of_order", "retraction", "cascade", "ask_to_forget", "isolation"} {
 		if n := r.Suites[name].N; n != 24 {
 			t.Errorf("%s has %d cases, want 24", name, n)
+		}
+	}
+	for name, want := range map[string]int{"authority": 70, "own_word": 70} {
+		if n := r.Suites[name].N; n < want {
+			t.Errorf("%s has %d cases, want %d at least", name, n, want)
+		}
+	}
+	for _, part := range parts {
+		if !slices.ContainsFunc(r.Order, func(name string) bool { _, has := r.Suites[name].Values[part]; return has }) {
+			t.Errorf("no suite has %s", part)
 		}
 	}
 	var b strings.Builder

@@ -13,6 +13,7 @@ CREATE TABLE ledger (
     hash      BLOB NOT NULL,
     PRIMARY KEY (partition, seq)
 );
+CREATE INDEX ledger_at ON ledger (partition, at);
 
 CREATE TABLE access_grant (
     partition   TEXT NOT NULL,

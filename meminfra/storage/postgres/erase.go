@@ -21,8 +21,11 @@ func (t *tx) Episodes(ctx context.Context, ids []string) ([]memory.Episode, erro
 
 // Entries implements storage.Eraser.
 func (t *tx) Entries(ctx context.Context, at []time.Time, fn func(memory.Entry) error) error {
-	rows, err := t.sql.Query(ctx, selectEntry+` WHERE partition = $1 AND seq <= $2 AND ($3::bigint[] IS NULL OR at = ANY($3)) ORDER BY seq`,
-		t.head.Partition, t.head.LedgerSeq, storage.Micros(at))
+	args, of := []any{t.head.Partition, t.head.LedgerSeq}, ""
+	if at != nil {
+		args, of = append(args, storage.Micros(at)), ` AND at = ANY($3::bigint[])`
+	}
+	rows, err := t.sql.Query(ctx, selectEntry+` WHERE partition = $1 AND seq <= $2`+of+` ORDER BY seq`, args...)
 	if err != nil {
 		return t.failed(ctx, "entries", err)
 	}

@@ -19,13 +19,17 @@ func (t *tx) Episodes(ctx context.Context, ids []string) ([]memory.Episode, erro
 
 // Entries implements storage.Eraser.
 func (t *tx) Entries(ctx context.Context, at []time.Time, fn func(memory.Entry) error) error {
-	moments, err := json.Marshal(storage.Micros(at)) // null for nil
-	if err != nil {
-		return err
+	args, of := []any{t.head.Partition, t.head.LedgerSeq}, ` ORDER BY seq`
+	if at != nil {
+		moments, err := json.Marshal(storage.Micros(at))
+		if err != nil {
+			return err
+		}
+		// By their moments, not by their numbers: hence the plus.
+		args, of = append(args, string(moments)), ` AND at IN (SELECT value FROM json_each(?3)) ORDER BY +seq`
 	}
-	return t.c.each(ctx, `SELECT `+entryColumns+` FROM ledger WHERE partition = ?1 AND seq <= ?2
-AND (?3 = 'null' OR at IN (SELECT value FROM json_each(?3))) ORDER BY seq`,
-		[]any{t.head.Partition, t.head.LedgerSeq, string(moments)}, func(row scanner) error {
+	return t.c.each(ctx, `SELECT `+entryColumns+` FROM ledger WHERE partition = ?1 AND +seq <= ?2`+of,
+		args, func(row scanner) error {
 			var e memory.Entry
 			if err := scanEntry(row, &e); err != nil {
 				return err
