@@ -32,7 +32,7 @@ func TestBelowThreshold(t *testing.T) {
 }
 
 func TestThreshold(t *testing.T) {
-	for dim, want := range map[int]int{384: 20_000, 1536: 10_000} {
+	for dim, want := range map[int]int{384: 40_000, 1536: 20_000} {
 		if got := Threshold(dim); got != want {
 			t.Errorf("Threshold(%d) is %d, want %d", dim, got, want)
 		}

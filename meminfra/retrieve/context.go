@@ -242,8 +242,10 @@ func (s *search) inContext(v *index.View, p *population, k *ask, vector []float3
 	bound := c.score(vector)
 	c.inherit()
 	c.sessions(words, vectors, bound)
+	signals := make([]Signals, len(c.sight))
 	for i := range c.sight {
 		if x := &c.sight[i]; x.candidate != unseen {
+			list[x.candidate].signals = &signals[i]
 			c.signals(&list[x.candidate], int32(i))
 		}
 	}
@@ -396,7 +398,7 @@ func (c *scene) bestOf(row int) *sessionBest {
 
 // signals reads the signals of a candidate in sight.
 func (c *scene) signals(x *candidate, at int32) {
-	near, s := &c.sight[at].near, &x.why.Signals
+	near, s := &c.sight[at].near, x.signals
 	s[Words], s[Cosine] = c.own(c.words, at), c.own(c.cosine, at)
 	s[WordsPrev2] = of(c.words, near[prev2])
 	s[WordsNext], s[WordsNext2] = of(c.words, near[next]), of(c.words, near[next2])

@@ -105,18 +105,18 @@ func TestScoresExplainThemselves(t *testing.T) {
 		t.Fatalf("%d candidates", len(list))
 	}
 	for _, c := range list {
-		sum := c.why.Fused + c.why.Prior
-		for i, x := range c.why.Signals {
+		sum := c.why().Fused + c.why().Prior
+		for i, x := range c.why().Signals {
 			if x < 0 || x > 1 {
-				t.Errorf("%s: %s is %v", c.key.ID, Signal(i), x)
+				t.Errorf("%s: %s is %v", c.attr.ID, Signal(i), x)
 			}
 			sum += x * Signal(i).Weight()
 		}
-		if math.Abs(sum/c.why.Scale-c.score) > 1e-12 || c.score < 0 || c.score > 1 {
-			t.Errorf("%s: score %v, its parts give %v", c.key.ID, c.score, sum/c.why.Scale)
+		if math.Abs(sum/c.why().Scale-c.score) > 1e-12 || c.score < 0 || c.score > 1 {
+			t.Errorf("%s: score %v, its parts give %v", c.attr.ID, c.score, sum/c.why().Scale)
 		}
 	}
-	if best := list[0].why.String(); !strings.Contains(best, "words") || !strings.Contains(best, "fused") {
+	if best := list[0].why().String(); !strings.Contains(best, "words") || !strings.Contains(best, "fused") {
 		t.Errorf("the best explains itself by %q", best)
 	}
 }
@@ -125,8 +125,8 @@ func TestSkipContextLeavesFusion(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	p := partition(t, engines(), talk(t, rng, 60))
 	for _, c := range rankAll(t, p, Query{Text: question, SkipContext: true, SkipPriors: true}) {
-		if c.score != c.why.Fused || c.why.Signals != (Signals{}) || c.ranks == (Ranks{}) {
-			t.Errorf("%s: score %v, %+v", c.key.ID, c.score, c.why)
+		if c.score != c.why().Fused || c.why().Signals != (Signals{}) || c.ranks == (Ranks{}) {
+			t.Errorf("%s: score %v, %+v", c.attr.ID, c.score, c.why())
 		}
 	}
 }
@@ -154,9 +154,9 @@ func TestHiddenRowsChangeNothing(t *testing.T) {
 			t.Fatalf("seed %d: %d candidates, without hidden rows %d", seed, len(got), len(want))
 		}
 		for i := range want {
-			if got[i].key != want[i].key || got[i].score != want[i].score {
-				t.Fatalf("seed %d: place %d is %s %v, without hidden rows %s %v (%s; %s)", seed, i+1, got[i].key.ID, got[i].score,
-					want[i].key.ID, want[i].score, got[i].why, want[i].why)
+			if got[i].attr.Key != want[i].attr.Key || got[i].score != want[i].score {
+				t.Fatalf("seed %d: place %d is %s %v, without hidden rows %s %v (%s; %s)", seed, i+1, got[i].attr.Key.ID, got[i].score,
+					want[i].attr.Key.ID, want[i].score, got[i].why(), want[i].why())
 			}
 		}
 	}
@@ -208,13 +208,13 @@ func TestBetterBranchScoreNeverLowersAScore(t *testing.T) {
 		}
 		before := map[string]float64{}
 		for _, c := range rankAll(t, p, Query{Text: question}) {
-			before[c.key.ID] = c.score
+			before[c.attr.ID] = c.score
 		}
 		row := rng.IntN(len(rows))
 		words.scores[row] += rng.Float64() * (givenBound - words.scores[row])
 		for _, c := range rankAll(t, p, Query{Text: question}) {
-			if c.row == row && c.score < before[c.key.ID] {
-				t.Errorf("seed %d: %s fell from %v to %v", seed, c.key.ID, before[c.key.ID], c.score)
+			if c.row == row && c.score < before[c.attr.ID] {
+				t.Errorf("seed %d: %s fell from %v to %v", seed, c.attr.ID, before[c.attr.ID], c.score)
 			}
 		}
 	}
@@ -227,8 +227,8 @@ func TestSpeakerLiftsAndNeverFilters(t *testing.T) {
 	for _, c := range list {
 		speakers[c.attr.Speaker]++
 		named := c.attr.Speaker == "Tobias"
-		if c.why.Signals != (Signals{}) && (c.why.Signals[Speaker] == 1) != named {
-			t.Errorf("%s by %s has speaker %v", c.key.ID, c.attr.Speaker, c.why.Signals[Speaker])
+		if c.why().Signals != (Signals{}) && (c.why().Signals[Speaker] == 1) != named {
+			t.Errorf("%s by %s has speaker %v", c.attr.ID, c.attr.Speaker, c.why().Signals[Speaker])
 		}
 	}
 	if speakers["Mirela"] == 0 || speakers["Tobias"] == 0 {

@@ -46,9 +46,10 @@ func (rd *Reading) resolveInto(ctx context.Context, out map[index.Key]resolved, 
 		out[a.Key] = resolved{shown[i], a}
 	}
 	for i := range got.Episodes {
-		a := episodeAttr(&got.Episodes[i], rd.IsPrivate(&got.Episodes[i]))
-		rec := EpisodeRecord(&got.Episodes[i])
-		rec.label(of, got.Episodes[i].UserID)
+		e := &got.Episodes[i]
+		a := episodeAttr(e, !rd.Rights.Owns(e.UserID) && rd.IsPrivate(e)) // his own he may see in any case
+		rec := EpisodeRecord(e)
+		rec.label(of, e.UserID)
 		out[a.Key] = resolved{rec, a}
 	}
 	return got.TraceErr, nil

@@ -114,14 +114,26 @@ func (s *search) degrade(format string, args ...any) {
 	s.degraded = append(s.degraded, fmt.Sprintf(format, args...))
 }
 
-// candidate is a row on its way to become a hit.
+// candidate is a row on its way to become a hit. There are hundreds, of which few
+// are looked at in context and fewer become hits, so it is kept small.
 type candidate struct {
-	key   index.Key
-	attr  *index.Attr
-	row   int
-	score float64
-	ranks Ranks
-	why   Explanation
+	attr    *index.Attr
+	row     int
+	score   float64
+	ranks   Ranks
+	fused   float64
+	prior   float64
+	scale   float64
+	signals *Signals // nil without context
+}
+
+// why tells the parts of the candidate's score.
+func (c *candidate) why() Explanation {
+	why := Explanation{Fused: c.fused, Prior: c.prior, Scale: c.scale}
+	if c.signals != nil {
+		why.Signals = *c.signals
+	}
+	return why
 }
 
 // rank runs the branches over the admitted rows, fuses them, and lets the
@@ -160,13 +172,14 @@ func (s *search) rank(v *index.View, embed func(*ask) []float32) []*candidate {
 		c := &list[i]
 		ranked[i] = c
 		if !s.query.SkipPriors {
-			c.why.Prior = prior(c.attr.At, pop.newest)
+			c.prior = prior(c.attr.At, pop.newest)
 		}
 		if rewarded {
-			c.why.Prior += utilityWeight * (c.attr.Utility + 0.5)
+			c.prior += utilityWeight * (c.attr.Utility + 0.5)
 		}
-		c.why.Scale = scale
-		c.score = c.why.score()
+		c.scale = scale
+		why := c.why()
+		c.score = why.score()
 	}
 	slices.SortFunc(ranked, byScore)
 	return ranked
@@ -187,7 +200,7 @@ func (s *search) fuse(v *index.View, lists []fusion.List) []candidate {
 			Lexical:    Rank(f.Ranks[fusion.Lexical]),
 			Vector:     Rank(f.Ranks[fusion.Vector]),
 		}
-		c.why.Fused = f.Score * s.weight(c.attr)
+		c.fused = f.Score * s.weight(c.attr)
 		list = append(list, c)
 	}
 	return list
@@ -195,7 +208,7 @@ func (s *search) fuse(v *index.View, lists []fusion.List) []candidate {
 
 func newCandidate(v *index.View, row int) candidate {
 	a := v.Attr(row)
-	return candidate{key: a.Key, attr: a, row: row}
+	return candidate{attr: a, row: row}
 }
 
 // byScore is the order of hits. Ties: authority, importance, event time (newest
@@ -325,12 +338,12 @@ func (s *search) choose(ranked []*candidate, asked map[index.Key]bool, known map
 		if len(chosen) == s.limit {
 			break
 		}
-		if c.key.Owner == index.Episode && slices.Contains(folded, c.key.ID) {
+		if c.attr.Owner == index.Episode && slices.Contains(folded, c.attr.ID) {
 			continue
 		}
 		sources := c.attr.Sources
-		if asked[c.key] {
-			row, ok := known[c.key]
+		if asked[c.attr.Key] {
+			row, ok := known[c.attr.Key]
 			if !ok || !s.visible(&row.attr, c) {
 				continue
 			}
@@ -346,9 +359,9 @@ func (s *search) choose(ranked []*candidate, asked map[index.Key]bool, known map
 func newKeys(list []*candidate, asked map[index.Key]bool) []index.Key {
 	keys := make([]index.Key, 0, len(list))
 	for _, c := range list {
-		if !asked[c.key] {
-			asked[c.key] = true
-			keys = append(keys, c.key)
+		if !asked[c.attr.Key] {
+			asked[c.attr.Key] = true
+			keys = append(keys, c.attr.Key)
 		}
 	}
 	return keys
@@ -357,7 +370,7 @@ func newKeys(list []*candidate, asked map[index.Key]bool) []index.Key {
 func hitsOf(chosen []*candidate, known map[index.Key]resolved) []Hit {
 	hits := make([]Hit, len(chosen))
 	for i, c := range chosen {
-		hits[i] = Hit{Record: known[c.key].Record, Score: c.score, Ranks: c.ranks, Why: c.why}
+		hits[i] = Hit{Record: known[c.attr.Key].Record, Score: c.score, Ranks: c.ranks, Why: c.why()}
 	}
 	return hits
 }

@@ -30,10 +30,10 @@ func (s *search) newTrace(chosen []*candidate, shared []Hit) memory.Trace {
 	}
 	for i, c := range chosen {
 		owner := memory.OwnerItem
-		if c.key.Owner == index.Episode {
+		if c.attr.Owner == index.Episode {
 			owner = memory.OwnerEpisode
 		}
-		t.Items[i] = memory.TraceItem{Rank: i + 1, OwnerKind: owner, OwnerID: c.key.ID,
+		t.Items[i] = memory.TraceItem{Rank: i + 1, OwnerKind: owner, OwnerID: c.attr.ID,
 			Authority: memory.Authority(c.attr.Authority), Score: c.score}
 	}
 	for i := range shared {

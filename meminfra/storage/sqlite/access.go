@@ -70,6 +70,7 @@ ORDER BY at, change, access_grant`
 // Opening implements storage.Reader.
 func (s *Store) Opening(ctx context.Context, p storage.OpeningParams) (o storage.Opening, err error) {
 	err = s.glance(ctx, func(c *conn) error {
+		ctx := context.WithoutCancel(ctx) // watching it would cost more than these look-ups take
 		if o.Grants, err = collect(ctx, c, ofUser, []any{p.Directory, p.UserID}, scanGrant); err != nil {
 			return err
 		}

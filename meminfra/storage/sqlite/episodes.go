@@ -55,7 +55,9 @@ func readEpisodes(ctx context.Context, c *conn, partition string, ids []string) 
 	return asked(ids, list, func(e *memory.Episode) string { return e.ID }), err
 }
 
-// EpisodesByMessage implements storage.Tx.
+// EpisodesByMessage implements storage.Tx. The plus keeps the planner from walking
+// the whole partition in the order of seq rather than looking up the few rows
+// asked for; so it does in other queries.
 func (t *tx) EpisodesByMessage(ctx context.Context, conversation string, messageIDs []string) ([]memory.Episode, error) {
 	return collect(ctx, t.c, selectEpisode+`
 WHERE e.partition = ?1 AND e.conversation = ?2 AND e.message_id IN (SELECT value FROM json_each(?3)) ORDER BY +e.seq`,

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -27,15 +28,15 @@ const (
 )
 
 // readStates reads the items that match where, by Seq, with their sources and
-// states. The plus keeps the planner from walking the whole partition in the
-// order of seq rather than looking up the few rows asked for; so it does in
-// other queries.
+// states. They are put in order here: the database would carry all their columns
+// through a sorter, or walk the whole partition in that order.
 func readStates(ctx context.Context, c *conn, where string, args ...any) ([]storage.ItemStates, error) {
-	list, err := collect(ctx, c, `SELECT `+itemColumns+` FROM item `+where+` ORDER BY +seq`, args,
+	list, err := collect(ctx, c, `SELECT `+itemColumns+` FROM item `+where, args,
 		func(row scanner, m *storage.ItemStates) error { return scanItem(row, &m.Item) })
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
+	slices.SortFunc(list, func(a, b storage.ItemStates) int { return cmp.Compare(a.Seq, b.Seq) })
 	at := make(map[string]*storage.ItemStates, len(list))
 	for i := range list {
 		at[list[i].ID] = &list[i]
@@ -109,8 +110,8 @@ func readRecords(ctx context.Context, c *conn, selector, partition, arg string) 
 	if err != nil {
 		return nil, err
 	}
-	conflicts := `SELECT ` + conflictColumns + ` FROM conflict
-WHERE partition = ?1 AND (item IN ` + selector + ` OR other IN ` + selector + `) ORDER BY +item, other`
+	conflicts := `SELECT ` + conflictColumns + ` FROM conflict WHERE partition = ?1 AND item IN ` + selector + `
+UNION SELECT ` + conflictColumns + ` FROM conflict WHERE partition = ?1 AND other IN ` + selector + ` ORDER BY item, other`
 	err = c.each(ctx, conflicts, args, func(row scanner) error {
 		var x memory.Conflict
 		err := scanConflict(row, &x)

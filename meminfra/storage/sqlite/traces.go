@@ -160,6 +160,7 @@ func (s *Store) resolveAndTrace(ctx context.Context, c *conn, p storage.ResolveP
 }
 
 func readResolved(ctx context.Context, c *conn, p storage.ResolveParams, out *storage.Resolved) error {
+	ctx = context.WithoutCancel(ctx) // watching it would cost more than these look-ups take
 	if len(p.Items) > 0 {
 		list, err := readRecords(ctx, c, byID, p.Partition, jsonList(p.Items))
 		if err != nil {
