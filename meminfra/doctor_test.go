@@ -177,7 +177,9 @@ func TestDoctorFinishesAnErasure(t *testing.T) {
 			if err := reader.QueryRow(t.Context(), `SELECT count(*) FROM episode`).Scan(&n); err != nil || n == 0 {
 				t.Fatal(n, err)
 			}
-			return func() error { return conn.Close(t.Context()) }
+			return func() error { // the server notices later that a connection is closed
+				return errors.Join(reader.Rollback(t.Context()), conn.Close(t.Context()))
+			}
 		})
 	})
 }

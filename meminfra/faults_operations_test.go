@@ -177,29 +177,31 @@ func (b *operationBench) broken(n int, undisturbed string) bool {
 // ledger verifies, no row hangs in the air, a doctor names unfinished work at
 // most, and the same call then completes to what an undisturbed run leaves.
 func TestEveryWriteOfOperationsBreaks(t *testing.T) {
-	onStores(t, func(t *testing.T, store storage.Store) {
-		for _, op := range operations() {
-			t.Run(op.name, func(t *testing.T) {
-				b := &operationBench{T: t, operation: op}
-				b.begin(store, op.name)
-				if err := b.run(b, b.layer(store)); err != nil {
-					t.Fatal(err)
-				}
-				undisturbed, n := b.end(), 1
-				b.tidy()
-				for ; ; n++ {
-					b := &operationBench{T: t, operation: op}
-					b.begin(store, fmt.Sprint(op.name, n))
-					if !b.broken(n, undisturbed) {
-						break
-					}
-				}
-				if n == 1 {
-					t.Error("it writes nothing")
-				}
-			})
+	for _, op := range operations() {
+		t.Run(op.name, func(t *testing.T) {
+			onStores(t, func(t *testing.T, store storage.Store) { breakEveryWrite(t, store, op) })
+		})
+	}
+}
+
+func breakEveryWrite(t *testing.T, store storage.Store, op operation) {
+	b := &operationBench{T: t, operation: op}
+	b.begin(store, op.name)
+	if err := b.run(b, b.layer(store)); err != nil {
+		t.Fatal(err)
+	}
+	undisturbed, n := b.end(), 1
+	b.tidy()
+	for ; ; n++ {
+		b := &operationBench{T: t, operation: op}
+		b.begin(store, fmt.Sprint(op.name, n))
+		if !b.broken(n, undisturbed) {
+			break
 		}
-	})
+	}
+	if n == 1 {
+		t.Error("it writes nothing")
+	}
 }
 
 func operations() []operation {

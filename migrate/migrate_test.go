@@ -31,12 +31,18 @@ func TestMain(m *testing.M) {
 	pgtest.Main(m)
 }
 
-// each runs a test on both databases, each time on an empty one.
+// each runs a test on both databases side by side, each time on an empty one.
 func each(t *testing.T, run func(t *testing.T, m *migrate.Migrator, target string)) {
-	t.Run("sqlite", func(t *testing.T) {
-		run(t, migrate.New(sqlite.Dialect, nil), "sqlite:"+filepath.Join(t.TempDir(), "memory.db"))
+	var both sync.WaitGroup
+	both.Go(func() {
+		t.Run("sqlite", func(t *testing.T) {
+			run(t, migrate.New(sqlite.Dialect, nil), "sqlite:"+filepath.Join(t.TempDir(), "memory.db"))
+		})
 	})
-	t.Run("postgres", func(t *testing.T) { run(t, migrate.New(postgres.Dialect, nil), pgtest.URL(t)) })
+	both.Go(func() {
+		t.Run("postgres", func(t *testing.T) { run(t, migrate.New(postgres.Dialect, nil), pgtest.URL(t)) })
+	})
+	both.Wait()
 }
 
 func TestDialectsArePaired(t *testing.T) {

@@ -10,10 +10,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/meminfra/memory-layer/meminfra/memtest/pgtest"
+	"github.com/meminfra/memory-layer/migrate/postgres"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
@@ -38,13 +40,16 @@ func newCLI(t *testing.T) *cli {
 
 // onStores runs a test on SQLite and, where there is one, on PostgreSQL.
 func onStores(t *testing.T, test func(*testing.T, *cli)) {
-	t.Run("sqlite", func(t *testing.T) { test(t, newCLI(t)) })
-	t.Run("postgres", func(t *testing.T) {
-		onPostgres(t, func(t *testing.T, c *cli) {
-			c.ok("migrate")
+	var both sync.WaitGroup
+	both.Go(func() { t.Run("sqlite", func(t *testing.T) { test(t, newCLI(t)) }) })
+	both.Go(func() {
+		t.Run("postgres", func(t *testing.T) {
+			c := newCLI(t)
+			c.env["DATABASE_URL"] = pgtest.Migrated(t, postgres.Dialect)
 			test(t, c)
 		})
 	})
+	both.Wait()
 }
 
 // onPostgres runs a test on an empty PostgreSQL, where there is one.

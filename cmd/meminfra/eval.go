@@ -264,8 +264,7 @@ func (a *app) evalProgress(cfg *eval.Config) *progressbar.ProgressBar {
 	for _, c := range cfg.Conversations {
 		total += len(c.Questions)
 	}
-	bar := progressbar.NewOptions(total, progressbar.OptionSetWriter(a.stderr), progressbar.OptionSetDescription("asking"),
-		progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
+	bar := a.bar(int64(total), "asking")
 	cfg.Progress = func(done, _ int) { _ = bar.Set(done) }
 	return bar
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"github.com/meminfra/memory-layer/meminfra"
@@ -74,8 +73,7 @@ func (a *app) export(ctx context.Context, ml *meminfra.MemoryLayer, req meminfra
 func (a *app) importExport(ctx context.Context, f importFlags, from io.Reader) error {
 	req := meminfra.ImportRequest{From: from, UserID: f.user, UserName: f.userName, AsNew: f.asNew}
 	if a.progress {
-		bar := progressbar.NewOptions64(-1, progressbar.OptionSetWriter(a.stderr), progressbar.OptionSetDescription("importing"),
-			progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
+		bar := a.bar(-1, "importing")
 		req.Progress = func(done, all int64) {
 			bar.ChangeMax64(all)
 			_ = bar.Set64(done)

@@ -126,8 +126,7 @@ func (a *app) importFile(ctx context.Context, f importFlags, name string) error 
 	return a.withMemory(ctx, true, func(ml *meminfra.MemoryLayer) error {
 		im := &importer{app: a, ml: ml, flags: f, plan: plan, sum: newImportDoc(plan)}
 		if a.progress {
-			im.bar = progressbar.NewOptions(plan.messages, progressbar.OptionSetWriter(a.stderr),
-				progressbar.OptionSetDescription("importing"), progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
+			im.bar = a.bar(int64(plan.messages), "importing")
 		}
 		err := im.run(ctx, all)
 		if im.bar != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"github.com/meminfra/memory-layer/meminfra"
@@ -28,8 +27,7 @@ func (a *app) reembedCommand() *cobra.Command {
 			}
 			return a.withMemory(cmd.Context(), false, func(ml *meminfra.MemoryLayer) error {
 				if a.progress {
-					bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(a.stderr),
-						progressbar.OptionSetDescription("embedding"), progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
+					bar := a.bar(-1, "embedding")
 					defer func() { _ = bar.Clear() }()
 					req.Progress = func(done, total int) {
 						bar.ChangeMax(total)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"github.com/meminfra/memory-layer/meminfra"
@@ -75,8 +74,7 @@ func (a *app) verifyProgress() func(int, int, ledger.Progress) {
 	if !a.progress {
 		return nil
 	}
-	bar := progressbar.NewOptions64(-1, progressbar.OptionSetWriter(a.stderr), progressbar.OptionSetDescription("verifying"),
-		progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
+	bar := a.bar(-1, "verifying")
 	return func(partition, of int, p ledger.Progress) {
 		bar.Describe(fmt.Sprintf("verifying partition %d of %d", partition, of))
 		if p.AllRows > 0 {
