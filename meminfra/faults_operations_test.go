@@ -246,6 +246,7 @@ func ownersOperations() []operation {
 func erasingOperations() []operation {
 	forget := func(req meminfra.ForgetRequest) func(*operationBench, *meminfra.MemoryLayer) error {
 		return func(b *operationBench, ml *meminfra.MemoryLayer) error {
+			req := req // the stores run side by side
 			if req.UserID = "ada"; req.Filters.Predicate == "" && !req.Everything && req.ConversationID == "" {
 				req.ID = b.id
 			}
