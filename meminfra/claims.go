@@ -121,6 +121,9 @@ func (a *addition) claim(c *extract.Candidate, episode *memory.Episode) (_ claim
 	if cl.parts, reason = a.needed(c, &cl); reason != "" {
 		return claim{}, reason
 	}
+	if a.saysNothing(c, &cl) {
+		return claim{}, "quote_says_nothing"
+	}
 	cl.item.Authority = cl.testimony().authority()
 	cl.item.TextKey = textKey(cl.item)
 	cl.item.Origins = a.origins(&cl)
@@ -128,6 +131,17 @@ func (a *addition) claim(c *extract.Candidate, episode *memory.Episode) (_ claim
 		return claim{}, reasonPreference
 	}
 	return cl, ""
+}
+
+// saysNothing reports a claim none of whose quotes states anything by itself.
+func (a *addition) saysNothing(c *extract.Candidate, cl *claim) bool {
+	for _, e := range append([]memory.Evidence{cl.evidence}, cl.parts...) {
+		said := a.heard(e.EpisodeID)
+		if said == nil || !extract.SaysNothing(said.Content, e.Start, e.End, c.Text, c.Value) {
+			return false
+		}
+	}
+	return true
 }
 
 // evidence is a stretch of an episode that supports a candidate.

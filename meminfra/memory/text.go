@@ -80,8 +80,11 @@ func NormalText(s string) string {
 	return strings.TrimRight(s, ".! ")
 }
 
+var invisible = strings.NewReplacer("\u200b", "", "\ufeff", "", "\u2060", "", "\u00ad", "")
+
 // FoldName is the identity of a person's or thing's name: NFKC, case folded,
-// white space collapsed.
+// white space collapsed, without characters that nobody sees.
 func FoldName(s string) string {
+	s = invisible.Replace(s)
 	return strings.Join(strings.Fields(cases.Fold().String(norm.NFKC.String(s))), " ")
 }

@@ -2,6 +2,7 @@ package model
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/meminfra/memory-layer/meminfra/llm"
 )
@@ -72,7 +73,17 @@ func readReply(text string) ([]proposalJSON, error) {
 	if json.Unmarshal(envelope["memories"], &list) != nil || list == nil {
 		return nil, &llm.FormatError{Fault: `its "memories" is no list`}
 	}
+	if len(list) > 0 && !slices.ContainsFunc(list, isProposal) {
+		return nil, &llm.FormatError{Fault: `its "memories" has no item with a "quote"`}
+	}
 	return list, nil
+}
+
+// isProposal reports an object that is meant for a memory. A list without one
+// was not read, and is not an empty one.
+func isProposal(raw proposalJSON) bool {
+	var p map[string]json.RawMessage
+	return json.Unmarshal(raw, &p) == nil && p["quote"] != nil
 }
 
 // readProposal reads one memory strictly; reason is "" if it is one. A member
