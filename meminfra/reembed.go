@@ -75,7 +75,9 @@ func (m *MemoryLayer) unembedded(ctx context.Context, partition string) ([]missi
 	}
 	has := make(map[missing]bool, len(c.Embeddings))
 	for _, e := range c.Embeddings {
-		has[missing{owner: e.OwnerKind, id: e.OwnerID}] = true
+		if n := len(e.Vector); n == 0 || n == m.embedder.Dim() { // of another length: of another model
+			has[missing{owner: e.OwnerKind, id: e.OwnerID}] = true
+		}
 	}
 	var list []missing
 	for i := range c.Episodes {

@@ -103,3 +103,20 @@ func TestNamesOfSpeakers(t *testing.T) {
 		}
 	})
 }
+
+// A sibling of case A14: a model of the same name whose vectors have another
+// length is another model. Nothing is compared, it is said, and reembed mends it.
+func TestSameNameOtherLength(t *testing.T) {
+	onStores(t, func(t *testing.T, store storage.Store) {
+		before := newLayer(t, store, randomIDs, withEmbedder(memtest.NewEmbedder("v", 8)))
+		mustAdd(t, before, addTo("ada", "c", told("I live in Lisbon.", "The cat sleeps all day.")...))
+		after := newLayer(t, store, randomIDs, withEmbedder(memtest.NewEmbedder("v", 16)))
+		byVector(t, after, "ada", false)
+		mustAdd(t, after, addTo("ada", "c", said("new", "The dog barks at night.", 9)))
+		if _, err := after.Curate().Reembed(t.Context(), meminfra.ReembedRequest{UserID: "ada"}); err != nil {
+			t.Fatal(err)
+		}
+		byVector(t, after, "ada", true)
+		mustSearch(t, before, meminfra.SearchRequest{UserID: "ada", Query: "The cat sleeps all day."})
+	})
+}
