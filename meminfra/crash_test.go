@@ -26,7 +26,7 @@ func crashes() int {
 	if n, err := strconv.Atoi(os.Getenv("CRASHES")); err == nil && n > 0 {
 		return n
 	}
-	return 3
+	return 2
 }
 
 // TestCrashProcess is the body of the processes of TestCrashes and does nothing

@@ -85,7 +85,7 @@ func hintFor(err error) string {
 	case errors.Is(err, meminfra.ErrNoUser):
 		return "--user NAME"
 	case errors.Is(err, meminfra.ErrHidden):
-		return "meminfra list --user U for what he may read, meminfra sweep if it has expired, or --whole as who keeps the store"
+		return "meminfra grant for the agents and resources it came through, meminfra sweep if it has expired, or --whole as who keeps the store"
 	case errors.Is(err, meminfra.ErrNoSelector), errors.Is(err, meminfra.ErrSelectors):
 		return "--user alone, or with one of --conversation, --id or filters"
 	case errors.Is(err, meminfra.ErrFilter) && strings.Contains(err.Error(), "unknown field"):
