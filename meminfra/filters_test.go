@@ -111,6 +111,8 @@ func badFilters() map[string]meminfra.Filters {
 		"unknown authority":   {MinAuthority: "king"},
 		"value alone":         {Value: "Dutch"},
 		"from after to":       {From: monday, To: monday.Add(-1)},
+		"blank subject":       {SubjectName: " "},
+		"blank value":         {Predicate: "nickname", Value: " "},
 	}
 	nested := is("rank", "eq", 1)
 	for range 40 {
@@ -164,7 +166,9 @@ func TestUnknownFiltersAreErrors(t *testing.T) {
 		}
 	})
 	for _, text := range []string{`{"rnak": 4}`, `{"metadata": {"feild": "rank"}}`, `{"kind": 4}`, `{"valid_at": "soon"}`, `{"metadata": {"and": {}}}`,
-		`[]`, ``, `{} {}`, `{"kind": "fact"`, `{"limit": 4}`} {
+		`[]`, ``, `{} {}`, `{"kind": "fact"`, `{"limit": 4}`, `null`, `{"kind": ""}`, `{"conversation_id": null, "kind": "fact"}`, `{"metadata": null}`, `{"kind": "fact", "kind": "event"}`,
+		`{"Kind": "fact", "kind": "fact"}`, `{"to": "0001-01-01T00:00:00Z"}`, `{"metadata": {"field": "a", "field": "b", "op": "eq", "value": 1}}`,
+		`{"metadata": {"or": [], "field": "a", "op": "eq", "value": 1}}`} {
 		if f, err := retrieve.ParseFilters([]byte(text)); !errors.Is(err, meminfra.ErrFilter) {
 			t.Errorf("%s: %+v, %v", text, f, err)
 		}

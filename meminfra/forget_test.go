@@ -568,3 +568,22 @@ func TestNoKeyOfWhatIsForgottenMeanwhile(t *testing.T) {
 		}
 	})
 }
+
+// A selector of blanks is malformed: taken for none it would select everything.
+func TestForgetByBlanksForgetsNothing(t *testing.T) {
+	onStores(t, func(t *testing.T, store storage.Store) {
+		ml := newLayer(t, store)
+		mustAdd(t, ml, addTo("ada", "c", told("I live in Oslo.")...))
+		for _, req := range []meminfra.ForgetRequest{{ConversationID: " "}, {ID: " "}, {Filters: meminfra.Filters{SubjectName: " "}},
+			{Filters: meminfra.Filters{Predicate: "nickname", Value: " "}}, {Filters: meminfra.Filters{Metadata: &meminfra.Where{}}},
+			{Filters: meminfra.Filters{AgentID: " "}}, {Filters: meminfra.Filters{FactKey: " "}}} {
+			req.UserID = "ada"
+			if res, err := ml.Forget(t.Context(), req); err == nil && len(res.Rows) > 0 {
+				t.Errorf("%+v erased %v", req, res.Rows)
+			}
+		}
+		if got := mustList(t, ml, "ada", meminfra.Filters{}); len(got) != 1 {
+			t.Errorf("left: %v", values(got))
+		}
+	})
+}

@@ -61,7 +61,7 @@ from standard input. Each decision is printed with its reason: ADD (new), NOOP
 }
 
 func (a *app) add(cmd *cobra.Command, f *addFlags, text string) error {
-	if err := f.prepare(a, text); err != nil {
+	if err := f.prepare(cmd, a, text); err != nil {
 		return err
 	}
 	return a.withMemory(cmd.Context(), true, func(ml *meminfra.MemoryLayer) error {
@@ -79,7 +79,7 @@ func (a *app) add(cmd *cobra.Command, f *addFlags, text string) error {
 }
 
 // prepare turns flags into the request.
-func (f *addFlags) prepare(a *app, text string) (err error) {
+func (f *addFlags) prepare(cmd *cobra.Command, a *app, text string) (err error) {
 	if memory.IsBlank(f.request.UserID) {
 		return meminfra.ErrNoUser
 	}
@@ -91,7 +91,7 @@ func (f *addFlags) prepare(a *app, text string) (err error) {
 			return err
 		}
 	}
-	if f.expires != "" {
+	if cmd.Flags().Changed("expires") { // an empty one is malformed, and not never
 		if f.message.ExpiresAt, err = parseExpiry(f.expires, a.now()); err != nil {
 			return err
 		}
@@ -116,16 +116,17 @@ func (f *addFlags) prepare(a *app, text string) (err error) {
 
 // parseExpiry reads a moment, or a span from now: days, or what Go's durations say.
 func parseExpiry(value string, now time.Time) (time.Time, error) {
-	if t, err := time.Parse(time.RFC3339Nano, value); err == nil {
+	if t, err := time.Parse(time.RFC3339Nano, value); err == nil && !t.IsZero() { // the zero time is never
 		return t, nil
 	}
+	const most = 100 * 365 // days
 	span, err := time.ParseDuration(value)
 	if days, ok := strings.CutSuffix(value, "d"); ok {
 		var n int
 		n, err = strconv.Atoi(days)
-		span = time.Duration(n) * 24 * time.Hour
+		span = time.Duration(min(max(n, 0), most+1)) * 24 * time.Hour // more would overflow
 	}
-	if err != nil || span <= 0 || span > 100*365*24*time.Hour {
+	if err != nil || span <= 0 || span > most*24*time.Hour {
 		return time.Time{}, usage("--expires: neither a time in RFC 3339 nor a span", "--expires 30d or --expires 2027-01-01T00:00:00Z")
 	}
 	return now.Add(span), nil

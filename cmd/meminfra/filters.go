@@ -123,7 +123,7 @@ func setFilter(doc map[string]any, pair string) error {
 // parseTime reads a moment, or the day that begins with it in UTC; what names it in the error.
 func parseTime(what, value string) (time.Time, error) {
 	for _, form := range []string{time.RFC3339Nano, time.DateOnly} {
-		if t, err := time.Parse(form, value); err == nil {
+		if t, err := time.Parse(form, value); err == nil && !t.IsZero() { // which would say "not given"
 			return t, nil
 		}
 	}

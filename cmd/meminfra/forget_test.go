@@ -59,7 +59,7 @@ func TestSweepCommand(t *testing.T) {
 	onStores(t, func(t *testing.T, c *cli) {
 		c.ok("add", "--user", "ada", "--expires", "30d", "I live in Lisbon.")
 		c.ok("add", "--user", "ada", "--expires", "2025-06-02T00:00:00Z", "I use PostgreSQL.")
-		for _, bad := range []string{"soon", "-5m", "0d", "xd", "2025-13-01T00:00:00Z"} {
+		for _, bad := range []string{"soon", "-5m", "0d", "xd", "2025-13-01T00:00:00Z", "", "213504d", "0001-01-01T00:00:00Z"} {
 			c.fails(exitUsage, "--expires", "add", "--user", "ada", "--expires", bad, "I live in Porto.")
 		}
 		c.now = c.now.AddDate(0, 0, 2)

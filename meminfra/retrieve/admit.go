@@ -62,7 +62,11 @@ func (a *admission) checkWords(reg *predicates.Registry) error {
 			a.Predicate = name
 		}
 	}
-	a.SubjectName = memory.FoldName(a.SubjectName)
+	if a.SubjectName != "" {
+		if a.SubjectName = memory.FoldName(a.SubjectName); a.SubjectName == "" {
+			return fmt.Errorf("%w: subject_name is blank", ErrFilter)
+		}
+	}
 	if a.Value == "" {
 		return nil
 	}
@@ -73,6 +77,9 @@ func (a *admission) checkWords(reg *predicates.Registry) error {
 		a.valueID = id
 	} else {
 		a.valueID = memory.FoldName(a.Value)
+	}
+	if a.valueID == "" {
+		return fmt.Errorf("%w: value is blank", ErrFilter)
 	}
 	return nil
 }

@@ -76,7 +76,9 @@ type Where struct {
 	Not   *Where  `json:"not,omitempty"`
 }
 
-// ParseFilters reads filters from JSON; an unknown field is ErrFilter.
+// ParseFilters reads filters from JSON. A field that is unknown, given twice, or
+// given without a value ("", null, the year 1) is ErrFilter: it must not be taken
+// for one that is not there.
 func ParseFilters(data []byte) (Filters, error) {
 	var f Filters
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -87,7 +89,29 @@ func ParseFilters(data []byte) (Filters, error) {
 	if _, err := dec.Token(); err != io.EOF {
 		return Filters{}, fmt.Errorf("%w: more than one JSON value", ErrFilter)
 	}
+	kept, err := json.Marshal(f)
+	if err != nil {
+		return Filters{}, fmt.Errorf("%w: %w", ErrFilter, err)
+	}
+	if members(data) != members(kept) {
+		return Filters{}, fmt.Errorf("%w: a field without a value, or given twice", ErrFilter)
+	}
 	return f, nil
+}
+
+// members counts the braces and the words of a JSON document: of what was kept
+// as many as of what was given.
+func members(data []byte) (n int) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	for {
+		token, err := dec.Token()
+		if err != nil {
+			return n
+		}
+		if _, isWord := token.(string); isWord || token == json.Delim('{') {
+			n++
+		}
+	}
 }
 
 // SearchableKinds are the kinds that Filters.Kind knows.
