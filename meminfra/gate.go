@@ -189,7 +189,8 @@ func (g Gate) call(userID, action string, args map[string]string, intent bool) (
 			return nil, fmt.Errorf("value: %d bytes, at most %d: %w", len(value), memory.MaxFieldBytes, ErrTooLong)
 		}
 	}
-	return &gate.Call{Action: action, Args: args, NeedsIntent: intent || slices.Contains(g.m.intentActions, action)}, nil
+	intent = intent || slices.ContainsFunc(g.m.intentActions, func(a string) bool { return gate.SameAction(a, action) })
+	return &gate.Call{Action: action, Args: args, NeedsIntent: intent}, nil
 }
 
 // issue makes a token for a call. The store keeps the hash of its secret, and one

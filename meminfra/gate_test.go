@@ -208,6 +208,11 @@ func TestGateWantsTheUsersWords(t *testing.T) {
 				}
 			}
 		}
+		for _, action := range []string{"sweepWeekly", "Sweep_Weekly", "SWEEP-WEEKLY", "ｓｗｅｅｐ weekly"} { // another spelling is no way around it
+			if res := mustCheck(t, ml, checkOf("ada", action, map[string]string{"x": "y"})); res.Intent == nil {
+				t.Errorf("%s needs no intent: %+v", action, res)
+			}
+		}
 		if res := mustCheck(t, ml, checkOf("ada", "pay", map[string]string{"to": "pay@other.example"})); res.Verdict != meminfra.GateNeedsConfirmation {
 			t.Errorf("a value that was not said: %+v", res)
 		}

@@ -35,23 +35,38 @@ func worse(a, b stance) stance {
 // meant is how a message means the words at [start, end) of it. Their own words
 // are no sign of it, nor are those of besides: the names of what is to be done.
 func meant(content string, start, end int, besides map[string]bool) stance {
+	if from, to := around(content, start, end); to-from < len(content) {
+		return worse(doubts, meant(content[from:to], start-from, end-from, besides))
+	}
 	from, to := sentenceAt(content, start, end)
-	around := content[from:start] + " \u2026 " + content[end:to]
-	words := wordsOf(around)
+	near := content[from:start] + " \u2026 " + content[end:to]
+	words := wordsOf(near)
 	for i := range words {
 		if besides[words[i].fold] {
 			words[i].fold = ""
 		}
 	}
 	switch {
-	case isNegated(words, around), hasAny(around, unspacedDenials):
+	case isNegated(words, near), hasAny(near, unspacedDenials):
 		return denies
-	case isAsked(wordsOf(content[from:start]), content[start:to]), isSupposed(words), hasAny(around, unspacedDoubts),
-		isUnread(words, around), isPast(wordsOf(content[from:start])), isTakenBack(content[to:]), isPassedOn(content[:from]),
+	case isAsked(wordsOf(content[from:start]), content[start:to]), isSupposed(words), hasAny(near, unspacedDoubts),
+		isUnread(words, near), isPast(wordsOf(content[from:start])), isTakenBack(content[to:]), isPassedOn(content[:from]),
 		isQuoted(content, from, start, end), isForeign(content, start, end):
 		return doubts
 	}
 	return asserts
+}
+
+// around is what is read of a message about a stretch of it: all of a short one.
+func around(content string, start, end int) (from, to int) {
+	from, to = max(0, start-mostAround), min(len(content), end+mostAround)
+	for from < start && !utf8.RuneStart(content[from]) {
+		from++
+	}
+	for to < len(content) && to > end && !utf8.RuneStart(content[to]) {
+		to--
+	}
+	return from, to
 }
 
 // sentenceAt widens a stretch to the sentences that it is in. A line break ends

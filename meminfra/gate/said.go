@@ -9,12 +9,14 @@ import (
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
 
-// What is looked at of a quote, in words, how many of them a value may have, and
-// how often a message may say it.
+// What is looked at of a quote, in words, how many of them a value may have, how
+// often a message may say it, and how much of it is read around each place. What
+// says more is no plain order.
 const (
 	mostWords      = 512
 	mostValueWords = 8
-	mostPlaces     = 256
+	mostPlaces     = 16
+	mostAround     = 4096 // bytes on either side
 )
 
 // says is how a message means a value that an item took from [start, end) of it.
@@ -23,9 +25,13 @@ const (
 // user's words is not the user's. Wherever else the message says it counts too.
 func (g *Gate) says(content string, start, end int, r *storage.ItemRecord, value string, besides map[string]bool) stance {
 	st, within := silent, false
-	for n, at := 0, 0; n < mostPlaces; n++ {
+	for n, at := 0, 0; ; n++ {
 		i := strings.Index(folded(content[at:], value), folded(value, value))
 		if i < 0 {
+			break
+		}
+		if n == mostPlaces {
+			st = worse(st, doubts)
 			break
 		}
 		i += at
@@ -36,8 +42,11 @@ func (g *Gate) says(content string, start, end int, r *storage.ItemRecord, value
 		within = within || start <= i && to <= end
 		st = worse(st, meant(content, i, to, besides))
 	}
-	for _, span := range g.spans(content, start, end, r, value) {
-		within = true
+	for n, span := range g.spans(content, start, end, r, value) {
+		if within = true; n == mostPlaces {
+			st = worse(st, doubts)
+			break
+		}
 		st = worse(st, meant(content, span[0], span[1], besides))
 	}
 	if !within {
@@ -184,7 +193,7 @@ func wills(content string, start, end int, action string) stance {
 	for _, w := range name {
 		own[w] = true
 	}
-	st, within := silent, false
+	st, within, places := silent, false, 0
 	for at := 0; at < len(content); {
 		_, to := sentenceAt(content, at, at)
 		if to <= at {
@@ -192,6 +201,11 @@ func wills(content string, start, end int, action string) stance {
 		}
 		if verb := names(wordsOf(content[at:to]), name); verb != "" {
 			within = within || at < end && start < to
+			if places++; places > mostPlaces {
+				st = worse(st, doubts)
+				at = to
+				continue
+			}
 			place := at + strings.LastIndex(content[at:to], verb)
 			st = worse(st, meant(content, place, place, own))
 		}
@@ -221,6 +235,11 @@ func names(words []token, name []string) (verb string) {
 		return ""
 	}
 	return verb
+}
+
+// SameAction reports whether two names are of one action, however they are spelt.
+func SameAction(a, b string) bool {
+	return memory.FoldName(spaced(a)) == memory.FoldName(spaced(b))
 }
 
 // spaced writes the name of an action or argument in words: "book_slot",

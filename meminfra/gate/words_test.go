@@ -323,3 +323,20 @@ func TestAnActionIsNoDenialOfItself(t *testing.T) {
 		}
 	}
 }
+
+// TestALongTextIsNoOrder: a message is read around each place that says the value,
+// and at a few of them: what says it in a long text, or over and over, is doubted,
+// and nobody's paste holds up a call. A denial counts however long the text.
+func TestALongTextIsNoOrder(t *testing.T) {
+	long := strings.Repeat("Hello there my friend. ", 40_000)
+	for text, want := range map[string]gate.Verdict{
+		long + "Pay Ann.":                   gate.NeedsConfirmation,
+		strings.Repeat("Pay Ann. ", 20_000): gate.NeedsConfirmation,
+		strings.Repeat("Pay Ann. ", 3):      gate.Allow,
+		long[:3000] + "Pay Ann.":            gate.Allow,
+	} {
+		if v := verdict("pay", text, "Ann"); v != want {
+			t.Errorf("%.20q of %d bytes: %s, want %s", text, len(text), v, want)
+		}
+	}
+}
