@@ -167,4 +167,6 @@ type Delta struct {
 	Deleted []Key
 	// Reset says that Rows are all rows there are.
 	Reset bool
+
+	own bool // the index may keep Rows as they are, and empties their texts and vectors
 }

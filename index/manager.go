@@ -189,8 +189,15 @@ func (m *Manager) refresh(ctx context.Context, e *entry) error {
 	return err
 }
 
-func (m *Manager) loadAndApply(ctx context.Context, e *entry, since int64) error {
+// read loads rows for an index to keep.
+func (m *Manager) read(ctx context.Context, e *entry, since int64) (Delta, error) {
 	d, err := m.load(ctx, e.name, since)
+	d.own = true
+	return d, err
+}
+
+func (m *Manager) loadAndApply(ctx context.Context, e *entry, since int64) error {
+	d, err := m.read(ctx, e, since)
 	if err != nil {
 		return fmt.Errorf("load index: %w", err)
 	}
@@ -241,7 +248,7 @@ func (m *Manager) renew(e *entry) {
 }
 
 func (m *Manager) rebuild(ctx context.Context, e *entry) error {
-	err := e.p.rebuild(ctx, func(since int64) (Delta, error) { return m.load(ctx, e.name, since) })
+	err := e.p.rebuild(ctx, func(since int64) (Delta, error) { return m.read(ctx, e, since) })
 	if err != nil {
 		return fmt.Errorf("rebuild index: %w", err)
 	}

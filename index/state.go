@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"sync"
 )
@@ -65,17 +66,41 @@ func (s *state) apply(d *Delta) error {
 	for _, k := range d.Deleted {
 		s.delete(k)
 	}
-	block := make([]Attr, len(d.Rows)) // side by side, for the scan of Admit
 	numbers := make([]int, len(d.Rows))
-	for i := range d.Rows {
-		block[i] = d.Rows[i].Attr
-		numbers[i] = s.place(&block[i])
+	for i, a := range attrs(d) {
+		numbers[i] = s.place(a)
 	}
 	if err := s.fill(d.Rows, numbers); err != nil {
 		return err
 	}
+	if d.own {
+		for i := range d.Rows {
+			d.Rows[i].Text, d.Rows[i].Vector = "", nil
+		}
+	}
 	s.change = d.Change
 	return nil
+}
+
+// attrs yields the attributes to keep, which lie side by side for the scan of
+// Admit.
+func attrs(d *Delta) iter.Seq2[int, *Attr] {
+	return func(yield func(int, *Attr) bool) {
+		var block []Attr
+		if !d.own {
+			block = make([]Attr, len(d.Rows))
+		}
+		for i := range d.Rows {
+			a := &d.Rows[i].Attr
+			if !d.own {
+				block[i] = *a
+				a = &block[i]
+			}
+			if !yield(i, a) {
+				return
+			}
+		}
+	}
 }
 
 // fill puts the texts and vectors of placed rows into the engines, which know
@@ -103,13 +128,24 @@ func (s *state) fill(rows []Row, numbers []int) error {
 }
 
 func (s *state) check(d *Delta) error {
-	slices.SortStableFunc(d.Rows, func(a, b Row) int {
-		return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Owner, b.Owner), cmp.Compare(a.ID, b.ID))
-	})
+	sortRows(d.Rows)
 	if dim := dimOf(d); dim != 0 && s.hasVectors() && (d.Model != s.model || dim != s.vectors.Dim()) {
 		return ErrModel
 	}
 	return s.checkOrder(d)
+}
+
+// sortRows puts rows in order. They are large: those that are are not moved about.
+func sortRows(rows []Row) {
+	order := func(a, b *Row) int {
+		return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Owner, b.Owner), cmp.Compare(a.ID, b.ID))
+	}
+	for i := 1; i < len(rows); i++ {
+		if order(&rows[i-1], &rows[i]) > 0 {
+			slices.SortStableFunc(rows, func(a, b Row) int { return order(&a, &b) })
+			return
+		}
+	}
 }
 
 // checkOrder sees to it that row numbers stay in Seq order.
@@ -151,11 +187,12 @@ func (s *state) lastAttr() *Attr {
 
 // dimOf is the length of the delta's vectors, 0 if it has none.
 func dimOf(d *Delta) int {
-	i := slices.IndexFunc(d.Rows, func(r Row) bool { return len(r.Vector) > 0 })
-	if i < 0 {
-		return 0
+	for i := range d.Rows {
+		if n := len(d.Rows[i].Vector); n > 0 {
+			return cmp.Or(d.Dim, n)
+		}
 	}
-	return cmp.Or(d.Dim, len(d.Rows[i].Vector))
+	return 0
 }
 
 func (s *state) hasVectors() bool { return s.vectors != nil && s.vectors.Len() > 0 }
@@ -167,8 +204,14 @@ func (s *state) openVectors(d *Delta) {
 	if dim == 0 || s.hasVectors() {
 		return
 	}
+	n := 0
+	for i := range d.Rows {
+		if len(d.Rows[i].Vector) > 0 {
+			n++
+		}
+	}
 	s.model = d.Model
-	s.vectors = s.engines.Vectors(dim, len(d.Rows))
+	s.vectors = s.engines.Vectors(dim, n)
 }
 
 // place gives one checked row its number and keeps its attributes.

@@ -16,7 +16,7 @@ const module = "github.com/meminfra/memory-layer/"
 // packages of lower layers, and of its own where noted in peers.
 var layers = [][]string{
 	{"meminfra/memory", "predicates", "fusion", "index"},
-	{"index/internal/kernel"},
+	{"index/internal/kernel", "internal/pages"},
 	{"index/internal/block"},
 	{"eval/locomo", "eval/metrics", "index/exact", "index/hnsw", "index/bm25", "index/indextest", "intent",
 		"meminfra/llm", "meminfra/storage", "meminfra/extract", "meminfra/recall", "meminfra/access"},

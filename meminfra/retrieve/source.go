@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/meminfra/memory-layer/index"
+	"github.com/meminfra/memory-layer/internal/pages"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
@@ -21,28 +22,43 @@ func Load(store storage.Reader, model string, dim int, isPrivate func(*memory.Ep
 	}
 }
 
-// rows makes index rows of episodes and items; the index puts them in order.
+// rows makes index rows of episodes and items, in the order of both.
 func rows(c storage.Changes, isPrivate func(*memory.Episode) bool) []index.Row {
 	vectors := make(map[index.Key][]float32, len(c.Embeddings))
-	for _, e := range c.Embeddings {
-		if e.Part == 0 && len(e.Vector) > 0 {
+	for i := range c.Embeddings {
+		if e := &c.Embeddings[i]; e.Part == 0 && len(e.Vector) > 0 {
 			vectors[ownerKey(e.OwnerKind, e.OwnerID)] = e.Vector
 		}
 	}
-	list := make([]index.Row, 0, len(c.Episodes)+len(c.Items))
-	for i := range c.Episodes {
-		a := episodeAttr(&c.Episodes[i], isPrivate(&c.Episodes[i]))
-		a.Marks = uint8(readMarks(c.Episodes[i].Content))
-		list = append(list, index.Row{Attr: a, Text: episodeText(&c.Episodes[i]), Vector: vectors[a.Key]})
-	}
-	for i := range c.Items {
-		a := itemAttr(&c.Items[i].Item, c.Items[i].States)
-		a.Utility = utility(c.Items[i].Counters) - 0.5
-		a.Sources, a.ConversationID = c.Items[i].Sources, c.Items[i].Conversation
-		a.Marks = uint8(readMarks(c.Items[i].Text))
-		list = append(list, index.Row{Attr: a, Text: itemText(&c.Items[i].Item), Vector: vectors[a.Key]})
+	list := pages.Make[index.Row](len(c.Episodes) + len(c.Items))
+	episodes, items := c.Episodes, c.Items
+	for len(episodes)+len(items) > 0 {
+		list = append(list, index.Row{})
+		row := &list[len(list)-1]
+		if len(items) == 0 || len(episodes) > 0 && episodes[0].Seq < items[0].Seq {
+			episodeRow(row, &episodes[0], isPrivate(&episodes[0]))
+			episodes = episodes[1:]
+		} else {
+			itemRow(row, &items[0])
+			items = items[1:]
+		}
+		row.Vector = vectors[row.Key]
 	}
 	return list
+}
+
+func episodeRow(row *index.Row, e *memory.Episode, private bool) {
+	row.Attr = episodeAttr(e, private)
+	row.Marks = uint8(readMarks(e.Content))
+	row.Text = episodeText(e)
+}
+
+func itemRow(row *index.Row, i *storage.ItemStates) {
+	row.Attr = itemAttr(&i.Item, i.States)
+	row.Utility = utility(i.Counters) - 0.5
+	row.Sources, row.ConversationID = i.Sources, i.Conversation
+	row.Marks = uint8(readMarks(i.Text))
+	row.Text = itemText(&i.Item)
 }
 
 func ownerKey(kind memory.OwnerKind, id string) index.Key {

@@ -255,13 +255,15 @@ type UnextractedParams struct {
 	Limit     int      // 0 is no limit
 }
 
-// Changes is what an index needs to catch up.
+// Changes is what an index needs to catch up. What no index needs is left out:
+// salts, hashes, reasons and decisions, of episodes SentOffset and Estimated, of
+// items Vague, Supersedes, Root and Contributor, of states Cause.
 type Changes struct {
 	Head       Head
 	Reset      bool // since is older than the last erasure: these rows are all there is
 	Episodes   []memory.Episode
 	Items      []ItemStates
-	Embeddings []memory.Embedding // of the rows above, all parts
+	Embeddings []memory.Embedding // of the rows above, all parts, in no order
 }
 
 // ItemStates is an item with all its states by N.

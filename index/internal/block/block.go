@@ -13,6 +13,7 @@ import (
 
 	"github.com/meminfra/memory-layer/index"
 	"github.com/meminfra/memory-layer/index/internal/kernel"
+	"github.com/meminfra/memory-layer/internal/pages"
 )
 
 // None is the slot of a row without vector, and the row of a dead slot.
@@ -37,12 +38,12 @@ type Block struct {
 // how many will come.
 func New(dim, rows int) *Block {
 	b := &Block{dim: dim, length: kernel.Pad(dim), held: index.NewBitmap(rows)}
-	b.floats = make([]float32, 0, b.length*rows)
+	b.floats = pages.Make[float32](b.length * rows)
 	b.rows = make([]int32, 0, rows)
 	b.scale = make([]float32, 0, rows)
 	b.slack = make([]float32, 0, rows)
 	if b.Coded() {
-		b.codes = make([]int8, 0, b.length*rows)
+		b.codes = pages.Make[int8](b.length * rows)
 	}
 	return b
 }

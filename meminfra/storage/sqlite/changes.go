@@ -3,8 +3,11 @@ package sqlite
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
+	"sync"
 
+	"github.com/meminfra/memory-layer/internal/pages"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
@@ -37,7 +40,8 @@ func (s *Store) Heads(ctx context.Context, partitions ...string) (heads map[stri
 	return heads, nil
 }
 
-// Changes implements storage.Reader.
+// Changes implements storage.Reader. Of a partition that is read whole, the
+// vectors come over a connection of their own meanwhile, if one is free.
 func (s *Store) Changes(ctx context.Context, p storage.ChangesParams) (storage.Changes, error) {
 	ch := storage.Changes{Head: storage.Head{Partition: p.Partition}}
 	err := s.view(ctx, func(c *conn) error {
@@ -50,12 +54,43 @@ func (s *Store) Changes(ctx context.Context, p storage.ChangesParams) (storage.C
 		if since < ch.Head.Erased {
 			ch.Reset, since = since > 0, 0
 		}
-		return readChanges(ctx, c, p, since, &ch)
+		r := &changes{c: c, p: p, since: since, out: &ch}
+		if since > 0 {
+			return errors.Join(r.rows(ctx), r.vectors(ctx, c))
+		}
+		return s.whole(ctx, r)
 	})
 	if err != nil {
 		return storage.Changes{}, err
 	}
 	return ch, nil
+}
+
+// whole reads all rows of a partition. The two connections see the same if both
+// see the same change number, for nothing that is read here changes without it.
+func (s *Store) whole(ctx context.Context, r *changes) error {
+	var other sync.WaitGroup
+	var seen bool
+	var err error
+	select {
+	case c := <-s.readers:
+		other.Go(func() {
+			defer func() { s.readers <- c }()
+			err = c.transaction(ctx, beginRead, func(c *conn) error {
+				heads, err := readHeads(ctx, c, r.p.Partition)
+				if seen = err == nil && heads[r.p.Partition].Change == r.out.Head.Change; !seen {
+					return err
+				}
+				return r.vectors(ctx, c)
+			})
+		})
+	default:
+	}
+	rows := r.rows(ctx)
+	if other.Wait(); rows != nil || err != nil || seen {
+		return errors.Join(rows, err)
+	}
+	return r.vectors(ctx, r.c)
 }
 
 // changed selects items that are new, have a new state, new evidence, or a new
@@ -76,61 +111,256 @@ const (
 	embedded = `SELECT v.owner FROM embedding v WHERE v.partition = ?1 AND v.model = ?3 AND v.change > ?2`
 )
 
-// readChanges reads the rows after since; 0 leaves the condition out, so that
-// rows come in the order of an index and need no sorting.
-func readChanges(ctx context.Context, c *conn, p storage.ChangesParams, since int64, ch *storage.Changes) (err error) {
-	items, episodes, vectors := `WHERE partition = ?1`, `WHERE partition = ?1 ORDER BY seq`, `change > ?2`
-	args := []any{p.Partition}
-	if since > 0 {
-		items, episodes = items+` AND item`+changed, `WHERE partition = ?1 AND episode`+said+` ORDER BY +seq`
-		vectors = `(change > ?2 OR owner_kind = 'item' AND owner` + changed + `)`
-		args = append(args, since, p.Model)
+// changes reads what an index needs of the rows after since, and no more of them.
+type changes struct {
+	c     *conn
+	p     storage.ChangesParams
+	since int64
+	out   *storage.Changes
+
+	keeper        // of what an index keeps
+	texts  keeper // of what it drops once it has read it
+	at     map[string]*storage.ItemStates
+}
+
+// from is a table's rows of the items, or episodes, that changed. All rows are
+// read by the index on change: in the order in which they lie there.
+func (r *changes) from(table, column string) (from string, args []any) {
+	from, args = table+` INDEXED BY `+table+`_change WHERE partition = ?1`, []any{r.p.Partition, r.since, r.p.Model}
+	switch {
+	case r.since == 0:
+	case column == "episode":
+		from = table + ` WHERE partition = ?1 AND episode` + said
+	default:
+		from = table + ` WHERE partition = ?1 AND item` + changed
 	}
-	if ch.Items, err = readStates(ctx, c, items, args...); err != nil {
+	return from, args
+}
+
+func (r *changes) each(ctx context.Context, table, key, columns string, fn func(*taken) error) error {
+	from, args := r.from(table, key)
+	return r.c.take(ctx, columns, from, args, fn)
+}
+
+// rows reads all but the vectors.
+func (r *changes) rows(ctx context.Context) error {
+	for _, read := range []func(context.Context) error{r.episodes, r.items, r.states, r.derivations, r.origins, r.sources} {
+		if err := read(ctx); err != nil {
+			return err
+		}
+	}
+	if len(r.out.Items) == 0 {
+		return nil
+	}
+	where := `WHERE partition = ?1`
+	args := []any{r.p.Partition}
+	if r.since > 0 {
+		where, args = where+` AND item`+changed, append(args, r.since, r.p.Model)
+	}
+	return readCounters(ctx, r.c, where, args, r.out.Items)
+}
+
+// room makes a list for the rows of a table, which are counted where all are read.
+func room[T any](ctx context.Context, r *changes, table string) ([]T, error) {
+	var n int
+	if r.since == 0 {
+		err := r.c.row(ctx, `SELECT count(*) FROM `+table+` WHERE partition = ?1`, []any{r.p.Partition}, &n)
+		if err != nil || n == 0 {
+			return nil, err
+		}
+	}
+	return pages.Make[T](n), nil
+}
+
+func (r *changes) episodes(ctx context.Context) (err error) {
+	if r.out.Episodes, err = room[memory.Episode](ctx, r, "episode"); err != nil {
 		return err
 	}
-	if err := readSources(ctx, c, items, args, ch.Items); err != nil {
-		return err
-	}
-	if err := readCounters(ctx, c, items, args, ch.Items); err != nil {
-		return err
-	}
-	ch.Episodes, err = collect(ctx, c, selectEpisode+episodes, args, scanEpisode)
-	if err != nil {
-		return err
-	}
-	// Sorted here: SQLite's sorter would copy the vectors about.
-	ch.Embeddings, err = collect(ctx, c, `
-SELECT owner_kind, owner, part, vector, change FROM embedding
-WHERE partition = ?1 AND model = ?3 AND `+vectors, []any{p.Partition, since, p.Model},
-		func(row scanner, e *memory.Embedding) error {
-			e.Partition, e.Model = p.Partition, p.Model
-			return row.Scan(&e.OwnerKind, &e.OwnerID, &e.Part, scanVector(&e.Vector), &e.Change)
+	err = r.each(ctx, "episode", "episode", `episode, conversation, session, message_id, seq, change, role, speaker, source,
+	agent, user_id, content, sent_at, recorded_at, metadata, expires_at`, func(row *taken) error {
+		r.out.Episodes = append(r.out.Episodes, memory.Episode{
+			Partition: r.p.Partition, ID: r.keep(row.text()), ConversationID: r.share(row.text()), SessionID: r.share(row.text()),
+			MessageID: r.keep(row.text()), Seq: row.number(), Change: row.number(), Role: memory.Role(r.share(row.text())),
+			Speaker: r.share(row.text()), Source: r.share(row.text()), AgentID: r.share(row.text()), UserID: r.share(row.text()),
+			Content: r.texts.keep(row.text()), SentAt: row.time(), RecordedAt: row.time(), Metadata: row.metadata(), ExpiresAt: row.time(),
 		})
-	slices.SortFunc(ch.Embeddings, func(a, b memory.Embedding) int {
-		return cmp.Or(cmp.Compare(a.OwnerKind, b.OwnerKind), cmp.Compare(a.OwnerID, b.OwnerID), cmp.Compare(a.Part, b.Part))
+		return nil
 	})
+	bySeq(r.out.Episodes, func(e *memory.Episode) int64 { return e.Seq })
 	return err
 }
 
-// readSources says of items that match where which episodes support each.
-func readSources(ctx context.Context, c *conn, where string, args []any, items []storage.ItemStates) error {
-	at := make(map[string]*storage.ItemStates, len(items))
-	for i := range items {
-		at[items[i].ID] = &items[i]
+func bySeq[T any](list []T, seq func(*T) int64) {
+	order := func(a, b T) int { return cmp.Compare(seq(&a), seq(&b)) }
+	if !slices.IsSortedFunc(list, order) {
+		slices.SortFunc(list, order)
 	}
-	if len(items) == 0 {
+}
+
+func (r *changes) items(ctx context.Context) (err error) {
+	if r.out.Items, err = room[storage.ItemStates](ctx, r, "item"); err != nil {
+		return err
+	}
+	err = r.each(ctx, "item", "item", `item, seq, change, kind, text, subject_type, subject_name, predicate, value, value_id,
+	fact_key, polarity, authority, user_id, agent, team, visibility, stated_from, stated_to, expires_at, importance, confidence,
+	shareable, metadata, recorded_at`, func(row *taken) error {
+		r.out.Items = append(r.out.Items, storage.ItemStates{Item: memory.Item{
+			Partition: r.p.Partition, ID: r.keep(row.text()), Seq: row.number(), Change: row.number(), Kind: memory.Kind(r.share(row.text())),
+			Text: r.texts.keep(row.text()), Subject: memory.Subject{Type: r.share(row.text()), Name: r.share(row.text())},
+			Predicate: r.share(row.text()), Value: r.keep(row.text()), ValueID: r.keep(row.text()), FactKey: r.keep(row.text()),
+			Polarity: memory.Polarity(row.number()), Authority: row.authority(),
+			Scope: memory.Scope{UserID: r.share(row.text()), AgentID: r.share(row.text()), TeamID: r.share(row.text()),
+				Visibility: memory.Visibility(r.share(row.text()))},
+			Stated: memory.Validity{From: row.time(), To: row.time()}, ExpiresAt: row.time(), Importance: row.fraction(),
+			Confidence: row.fraction(), Shareable: row.number() != 0, Metadata: row.metadata(), RecordedAt: row.time(),
+		}})
+		return nil
+	})
+	bySeq(r.out.Items, func(m *storage.ItemStates) int64 { return m.Seq })
+	if len(r.out.Items) == 0 {
+		r.out.Items = nil
+	}
+	r.at = make(map[string]*storage.ItemStates, len(r.out.Items))
+	for i := range r.out.Items {
+		r.at[r.out.Items[i].ID] = &r.out.Items[i]
+	}
+	return err
+}
+
+// ofItems reads a table with rows that belong to the items.
+func (r *changes) ofItems(ctx context.Context, table, columns string, fn func(m *storage.ItemStates, row *taken)) error {
+	if len(r.out.Items) == 0 {
 		return nil
 	}
-	const columns = `item, episode, (SELECT e.conversation FROM episode e
-WHERE e.partition = evidence.partition AND e.episode = evidence.episode)`
-	return c.each(ctx, `SELECT `+columns+` FROM evidence `+where+` ORDER BY item, n`, args, func(row scanner) error {
-		var item, episode, conversation string
-		err := row.Scan(&item, &episode, &conversation)
-		if m := at[item]; err == nil && m != nil {
-			m.Sources = append(m.Sources, episode)
-			m.Conversation = cmp.Or(m.Conversation, conversation)
+	from, args := r.from(table, "item")
+	if r.since == 0 && (table == "item_derivation" || table == "item_origin") {
+		from = table + ` WHERE partition = ?1`
+	}
+	return r.c.take(ctx, `item, `+columns, from, args, func(row *taken) error {
+		if m := r.at[row.text()]; m != nil {
+			fn(m, row)
 		}
+		return nil
+	})
+}
+
+func (r *changes) states(ctx context.Context) error {
+	err := r.ofItems(ctx, "item_state", `n, change, status, valid_from, valid_to, holds_slot, system_from, system_to`,
+		func(m *storage.ItemStates, row *taken) {
+			m.States = append(m.States, memory.State{
+				Partition: m.Partition, ItemID: m.ID, FactKey: m.FactKey, N: int(row.number()), Change: row.number(),
+				Status: memory.Status(r.share(row.text())), Valid: memory.Validity{From: row.time(), To: row.time()},
+				HoldsSlot: row.number() != 0, SystemFrom: row.time(), SystemTo: row.time(),
+			})
+		})
+	for i := range r.out.Items {
+		slices.SortFunc(r.out.Items[i].States, func(a, b memory.State) int { return cmp.Compare(a.N, b.N) })
+	}
+	return err
+}
+
+func (r *changes) derivations(ctx context.Context) error {
+	err := r.ofItems(ctx, "item_derivation", `source`, func(m *storage.ItemStates, row *taken) {
+		m.DerivedFrom = append(m.DerivedFrom, r.keep(row.text()))
+	})
+	for i := range r.out.Items {
+		slices.Sort(r.out.Items[i].DerivedFrom)
+	}
+	return err
+}
+
+func (r *changes) origins(ctx context.Context) error {
+	err := r.ofItems(ctx, "item_origin", `kind, name`, func(m *storage.ItemStates, row *taken) {
+		m.Origins = append(m.Origins, memory.Origin{Kind: r.share(row.text()), Name: r.share(row.text())})
+	})
+	for i := range r.out.Items {
+		if m := &r.out.Items[i]; len(m.Origins) > 1 {
+			m.Origins = memory.SortOrigins(m.Origins)
+		}
+	}
+	return err
+}
+
+// sources says which episodes support each item, in the order in which they came.
+func (r *changes) sources(ctx context.Context) error {
+	type source struct {
+		n       int64
+		m       *storage.ItemStates
+		episode string
+	}
+	var list []source
+	err := r.ofItems(ctx, "evidence", `n, episode`, func(m *storage.ItemStates, row *taken) {
+		list = append(list, source{row.number(), m, r.keep(row.text())})
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(list, func(a, b source) int { return cmp.Compare(a.n, b.n) })
+	for _, s := range list {
+		s.m.Sources = append(s.m.Sources, s.episode)
+	}
+	return r.conversations(ctx)
+}
+
+// conversations notes of which conversation the first source of each item is.
+func (r *changes) conversations(ctx context.Context) error {
+	of := make(map[string]string, len(r.out.Episodes))
+	for i := range r.out.Episodes {
+		of[r.out.Episodes[i].ID] = r.out.Episodes[i].ConversationID
+	}
+	var missing []string
+	for i := range r.out.Items {
+		if m := &r.out.Items[i]; len(m.Sources) > 0 {
+			if _, ok := of[m.Sources[0]]; !ok {
+				missing = append(missing, m.Sources[0])
+			}
+		}
+	}
+	if len(missing) > 0 {
+		err := r.c.take(ctx, `e.episode, e.conversation`, `episode e `+episodesByID, []any{r.p.Partition, jsonList(missing)},
+			func(row *taken) error {
+				of[r.keep(row.text())] = r.share(row.text())
+				return nil
+			})
+		if err != nil {
+			return err
+		}
+	}
+	for i := range r.out.Items {
+		if m := &r.out.Items[i]; len(m.Sources) > 0 {
+			m.Conversation = of[m.Sources[0]]
+		}
+	}
+	return nil
+}
+
+// vectors reads the vectors of the rows into one block.
+func (r *changes) vectors(ctx context.Context, c *conn) error {
+	args := []any{r.p.Partition, r.since, r.p.Model}
+	from := `embedding WHERE partition = ?1 AND model = ?3 AND change > ?2`
+	var n int
+	if r.since > 0 {
+		from = `embedding WHERE partition = ?1 AND model = ?3 AND (change > ?2 OR owner_kind = 'item' AND owner` + changed + `)`
+	} else if err := c.row(ctx, `SELECT count(*) FROM `+from, args, &n); err != nil || n == 0 {
+		return err
+	}
+	list := make([]memory.Embedding, 0, n)
+	var kept keeper
+	var block []float32
+	err := c.take(ctx, `owner_kind, owner, part, change, vector`, from, args, func(row *taken) error {
+		e := memory.Embedding{Partition: r.p.Partition, Model: r.p.Model, OwnerKind: memory.OwnerKind(kept.share(row.text())),
+			OwnerID: kept.keep(row.text()), Part: int(row.number()), Change: row.number()}
+		raw := row.bytes()
+		if block == nil {
+			block = pages.Make[float32](max(n, 1) * len(raw) / 4)
+		}
+		var err error
+		e.Vector, block, err = appendVector(block, raw)
+		list = append(list, e)
 		return err
 	})
+	if len(list) > 0 {
+		r.out.Embeddings = list
+	}
+	return err
 }

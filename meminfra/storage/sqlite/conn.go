@@ -13,6 +13,7 @@ type conn struct {
 	db         *sql.DB
 	c          *sql.Conn // nil until first used
 	statements map[string]*sql.Stmt
+	takers     *takers
 }
 
 func (c *conn) connect(ctx context.Context) (err error) {

@@ -11,6 +11,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -18,7 +19,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	driver "modernc.org/sqlite"
+	sqlite "modernc.org/sqlite"
 	codes "modernc.org/sqlite/lib"
 
 	"github.com/meminfra/memory-layer/meminfra/memory"
@@ -110,19 +111,20 @@ func open(ctx context.Context, path string, o Options) (*Store, error) {
 		closing: make(chan struct{}),
 	}
 	s.close = sync.OnceValue(s.shut)
+	t := &takers{by: map[int64]func([]driver.Value) error{}}
 	for i, params := range [2][]string{{schema.WAL, overwrite}, {"_pragma=query_only(1)"}} {
 		dsn, err := schema.DSN(path, o.BusyTimeout, params...)
 		if err != nil {
 			return nil, err
 		}
-		if s.db[i], err = sql.Open("sqlite", dsn); err != nil {
+		if s.db[i], err = t.pool(dsn); err != nil {
 			return nil, err
 		}
 		s.db[i].SetMaxIdleConns(-1) // conn keeps what it needs; what it drops is to be closed
 	}
-	s.writer <- &conn{db: s.db[0]}
+	s.writer <- &conn{db: s.db[0], takers: t}
 	for range o.Readers {
-		s.readers <- &conn{db: s.db[1]}
+		s.readers <- &conn{db: s.db[1], takers: t}
 	}
 	// Open one connection of each kind now, so that what is wrong shows here.
 	for _, from := range []chan *conn{s.writer, s.readers} {
@@ -221,7 +223,7 @@ func (s *Store) write(ctx context.Context, fn func(*conn) error) error {
 // classify wraps what SQLite says in the sentinel it means. SQLite's messages
 // name tables and columns, never values.
 func classify(err error) error {
-	var e *driver.Error
+	var e *sqlite.Error
 	if !errors.As(err, &e) {
 		return err
 	}

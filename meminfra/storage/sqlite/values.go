@@ -177,21 +177,21 @@ func storeVector(v []float32) []byte {
 	return b
 }
 
-// scanVector scans what storeVector made.
-func scanVector(v *[]float32) *vectorScanner { return (*vectorScanner)(v) }
-
-type vectorScanner []float32
-
-func (f *vectorScanner) Scan(v any) error {
-	b, ok := v.([]byte)
-	if !ok && v != nil || len(b)%4 != 0 {
-		return fmt.Errorf("%T of %d bytes is no stored vector", v, len(b))
+// appendVector reads what storeVector made into block, or beside it if that is
+// full, and returns it and the block.
+func appendVector(block []float32, raw []byte) (v, more []float32, err error) {
+	if len(raw)%4 != 0 {
+		return nil, block, fmt.Errorf("%d bytes are no stored vector", len(raw))
 	}
-	*f = make(vectorScanner, len(b)/4)
-	for i := range *f {
-		(*f)[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+	n := len(raw) / 4
+	v = make([]float32, 0)
+	if from := len(block); n <= cap(block)-from {
+		v, block = block[from:from:from+n], block[:from+n]
 	}
-	return nil
+	for ; len(raw) > 0; raw = raw[4:] {
+		v = append(v, math.Float32frombits(binary.LittleEndian.Uint32(raw)))
+	}
+	return v, block, nil
 }
 
 // scanObjects scans what memory.AppendObjects made.

@@ -63,7 +63,7 @@ func changesState(t *testing.T, s storage.Store) {
 		return tx.InsertStates(t.Context(), []memory.State{second})
 	})
 	first.SystemTo = at(20)
-	same(t, "items", changes(t, s, ada, 2).Items, []storage.ItemStates{{Item: stored(item), States: []memory.State{first, second}}})
+	same(t, "items", changes(t, s, ada, 2).Items, []storage.ItemStates{{Item: leanItem(stored(item)), States: leanStates(first, second)}})
 }
 
 // changesVector: a row that comes again must bring its vector again, or the
@@ -119,8 +119,8 @@ func changesApart(t *testing.T, s storage.Store) {
 		item     memory.Item
 	}{{ada, a, ia}, {bob, b, ib}} {
 		c := changes(t, s, own.p, 0)
-		same(t, "episodes", c.Episodes, own.episodes)
-		same(t, "item", c.Items[0].Item, stored(own.item))
+		same(t, "episodes", c.Episodes, leanEpisodes(own.episodes))
+		same(t, "item", c.Items[0].Item, leanItem(stored(own.item)))
 		records, err := s.Items(t.Context(), own.p.ID(), []string{"i1"})
 		check(t, err)
 		same(t, "record", records[0].Item, stored(own.item))

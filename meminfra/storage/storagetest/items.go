@@ -62,8 +62,8 @@ func itemFields(t *testing.T, s storage.Store) {
 	same(t, "record", got, []storage.ItemRecord{want})
 	same(t, "present state", got[0].Present(), want.States[0])
 	rows := changes(t, s, ada, 0).Items
-	same(t, "as changes", rows[1], storage.ItemStates{Item: want.Item, States: want.States, Sources: []string{"e1", "e1"}, Conversation: want.Evidence[0].ConversationID})
-	same(t, "the other item", rows[0].Item, stored(first))
+	same(t, "as changes", rows[1], storage.ItemStates{Item: leanItem(want.Item), States: leanStates(want.States...), Sources: []string{"e1", "e1"}, Conversation: want.Evidence[0].ConversationID})
+	same(t, "the other item", rows[0].Item, leanItem(stored(first)))
 }
 
 func itemZero(t *testing.T, s storage.Store) {

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -90,7 +91,31 @@ func changes(t testing.TB, s storage.Store, p memory.Partition, since int64) sto
 	t.Helper()
 	c, err := s.Changes(t.Context(), storage.ChangesParams{Partition: p.ID(), Since: since, Model: "m"})
 	check(t, err)
+	slices.SortFunc(c.Embeddings, func(a, b memory.Embedding) int { return strings.Compare(vectorOwner(a), vectorOwner(b)) })
 	return c
+}
+
+// leanEpisodes are episodes as Changes has them.
+func leanEpisodes(list []memory.Episode) (lean []memory.Episode) {
+	for _, e := range list {
+		e.Hash, e.Salt, e.SentOffset, e.Estimated = [32]byte{}, nil, 0, false
+		lean = append(lean, e)
+	}
+	return lean
+}
+
+// leanItem is an item as Changes has it.
+func leanItem(m memory.Item) memory.Item {
+	m.Vague, m.Supersedes, m.Root, m.Contributor, m.Decision, m.Salt = memory.Vague{}, "", "", "", "", nil
+	return m
+}
+
+// leanStates are states as Changes has them.
+func leanStates(list ...memory.State) []memory.State {
+	for i := range list {
+		list[i].Cause, list[i].Reason, list[i].Decision, list[i].Salt = "", "", "", nil
+	}
+	return list
 }
 
 func check(t testing.TB, err error) {

@@ -1,0 +1,35 @@
+package pages
+
+import (
+	"os"
+	"testing"
+	"unsafe"
+)
+
+func TestMake(t *testing.T) {
+	for _, n := range []int{0, 1, few / 8, few/8 + 1, few} {
+		s := Make[*int64](n)
+		if len(s) != 0 || cap(s) != n {
+			t.Fatalf("Make(%d) has length %d and room for %d", n, len(s), cap(s))
+		}
+		for i, p := range s[:n] {
+			if p != nil {
+				t.Fatalf("element %d of %d is not zero", i, n)
+			}
+		}
+	}
+}
+
+func TestWholePages(t *testing.T) {
+	page := os.Getpagesize()
+	b := make([]byte, 4*page)
+	for _, skip := range []int{0, 1, page - 1, page} {
+		for _, n := range []int{0, 1, page, 2*page + 1} {
+			w := whole(b[skip : skip+n])
+			start := int(uintptr(unsafe.Pointer(unsafe.SliceData(w))))
+			if len(w)%page != 0 || len(w) > 0 && start%page != 0 || len(w) > n || len(w) <= n-2*page {
+				t.Errorf("of %d bytes at %d, %d bytes at %d", n, skip, len(w), start%page)
+			}
+		}
+	}
+}

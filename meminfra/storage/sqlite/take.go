@@ -1,0 +1,211 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	sqlite "modernc.org/sqlite"
+
+	"github.com/meminfra/memory-layer/meminfra/memory"
+)
+
+// takers are the functions that take rows as they lie in SQLite's memory, through
+// the SQL function take. What comes through database/sql costs an allocation and
+// a copy for each value, which is most of the time of reading many rows.
+type takers struct {
+	sync.Mutex
+	last int64
+	by   map[int64]func([]driver.Value) error
+}
+
+func (t *takers) add(fn func([]driver.Value) error) int64 {
+	t.Lock()
+	defer t.Unlock()
+	t.last++
+	t.by[t.last] = fn
+	return t.last
+}
+
+func (t *takers) drop(n int64) {
+	t.Lock()
+	defer t.Unlock()
+	delete(t.by, n)
+}
+
+// call runs a taker: its number comes first, then the values of the row.
+func (t *takers) call(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+	n, _ := args[0].(int64)
+	t.Lock()
+	fn := t.by[n]
+	t.Unlock()
+	if fn == nil {
+		return nil, fmt.Errorf("nobody takes %d", n)
+	}
+	return n, fn(args[1:])
+}
+
+// pool returns a pool of connections to dsn that know take.
+func (t *takers) pool(dsn string) (*sql.DB, error) {
+	d := &sqlite.Driver{}
+	err := d.RegisterFunction("take", &sqlite.FunctionImpl{NArgs: -1, Scalar: t.call, VolatileArgs: true})
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(connector{d, dsn}), nil
+}
+
+type connector struct {
+	driver *sqlite.Driver
+	dsn    string
+}
+
+func (c connector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.dsn) }
+func (c connector) Driver() driver.Driver                        { return c.driver }
+
+// take calls fn with every row of a query, in no order. The values are fn's until
+// it returns: what is to stay, it has a keeper keep.
+func (c *conn) take(ctx context.Context, columns, from string, args []any, fn func(*taken) error) error {
+	var row taken
+	var failed error
+	n := c.takers.add(func(values []driver.Value) error {
+		row = taken{values: values}
+		if failed = fn(&row); failed == nil {
+			failed = row.err
+		}
+		return failed
+	})
+	defer c.takers.drop(n)
+	args = append(args[:len(args):len(args)], n)
+	var count int64
+	err := c.row(ctx, `SELECT count(take(?`+strconv.Itoa(len(args))+`, `+columns+`)) FROM `+from, args, &count)
+	if failed != nil {
+		return failed
+	}
+	return err
+}
+
+// taken is a row whose values are read one after the other; err is what was wrong
+// with the first that could not be read.
+type taken struct {
+	values []driver.Value
+	err    error
+}
+
+func (t *taken) next() driver.Value {
+	v := t.values[0]
+	t.values = t.values[1:]
+	return v
+}
+
+func (t *taken) fail(err error) {
+	if t.err == nil {
+		t.err = err
+	}
+}
+
+// text is the next value, which ends with the call.
+func (t *taken) text() string {
+	s, err := text(t.next())
+	if err != nil {
+		t.fail(err)
+	}
+	return s
+}
+
+func (t *taken) bytes() []byte {
+	switch v := t.next().(type) {
+	case nil:
+	case []byte:
+		return v
+	default:
+		t.fail(fmt.Errorf("%T is no stored blob", v))
+	}
+	return nil
+}
+
+func (t *taken) number() int64 {
+	v := t.next()
+	n, ok := v.(int64)
+	if !ok {
+		t.fail(fmt.Errorf("%T is no stored number", v))
+	}
+	return n
+}
+
+func (t *taken) fraction() float64 {
+	switch v := t.next().(type) {
+	case float64:
+		return v
+	case int64:
+		return float64(v)
+	default:
+		t.fail(fmt.Errorf("%T is no stored number", v))
+	}
+	return 0
+}
+
+func (t *taken) time() (at time.Time) {
+	if err := scanTime(&at).Scan(t.next()); err != nil {
+		t.fail(err)
+	}
+	return at
+}
+
+func (t *taken) metadata() (m memory.Metadata) {
+	if err := scanMetadata(&m).Scan(t.next()); err != nil {
+		t.fail(err)
+	}
+	return m
+}
+
+func (t *taken) authority() (a memory.Authority) {
+	if err := scanAuthority(&a).Scan(t.next()); err != nil {
+		t.fail(err)
+	}
+	return a
+}
+
+// keeper keeps texts that end with their row: one of each that repeats, and the
+// others side by side, for an allocation each would cost more than the text.
+type keeper struct {
+	shared map[string]string
+	block  *strings.Builder
+}
+
+// share keeps a text that is likely to come again.
+func (k *keeper) share(s string) string {
+	kept, ok := k.shared[s]
+	if !ok {
+		if k.shared == nil {
+			k.shared = make(map[string]string)
+		}
+		kept = strings.Clone(s)
+		k.shared[kept] = kept
+	}
+	return kept
+}
+
+// keep keeps a text.
+func (k *keeper) keep(s string) string {
+	const least, most = 1 << 10, 64 << 10
+	if s == "" {
+		return ""
+	}
+	if k.block == nil || k.block.Cap()-k.block.Len() < len(s) {
+		size := least
+		if k.block != nil {
+			size = min(2*k.block.Cap(), most)
+		}
+		k.block = new(strings.Builder)
+		k.block.Grow(max(size, len(s)))
+	}
+	from := k.block.Len()
+	k.block.WriteString(s)
+	return k.block.String()[from:]
+}
