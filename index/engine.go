@@ -60,6 +60,13 @@ type VectorEngine interface {
 	Bytes() int64
 }
 
+// VectorKeeper is a VectorEngine that need not copy. Keep is Set for a vector
+// that is the engine's from then on, to keep as it lies there and to change.
+type VectorKeeper interface {
+	VectorEngine
+	Keep(row int, vec []float32) error
+}
+
 // VectorScorer is a VectorEngine that can score given rows.
 type VectorScorer interface {
 	VectorEngine

@@ -70,7 +70,7 @@ func (s *state) apply(d *Delta) error {
 	for i, a := range attrs(d) {
 		numbers[i] = s.place(a)
 	}
-	if err := s.fill(d.Rows, numbers); err != nil {
+	if err := s.fill(d, numbers); err != nil {
 		return err
 	}
 	if d.own {
@@ -105,8 +105,9 @@ func attrs(d *Delta) iter.Seq2[int, *Attr] {
 
 // fill puts the texts and vectors of placed rows into the engines, which know
 // nothing of each other: of many rows, both at once.
-func (s *state) fill(rows []Row, numbers []int) error {
+func (s *state) fill(d *Delta, numbers []int) error {
 	const many = 256
+	rows := d.Rows
 	words := func() {
 		for i := range rows {
 			s.setWords(numbers[i], rows[i].Text)
@@ -120,7 +121,7 @@ func (s *state) fill(rows []Row, numbers []int) error {
 	}
 	defer both.Wait()
 	for i := range rows {
-		if err := s.setVector(numbers[i], rows[i].Vector); err != nil {
+		if err := s.setVector(numbers[i], rows[i].Vector, d.own); err != nil {
 			return err
 		}
 	}
@@ -267,7 +268,7 @@ func (s *state) source(row int) int32 {
 
 // setVector puts a vector in. One that the engine refuses does not take the row
 // down: it stays findable by its words, and Stats counts it.
-func (s *state) setVector(row int, vec []float32) error {
+func (s *state) setVector(row int, vec []float32, own bool) error {
 	if s.vectors == nil {
 		return nil
 	}
@@ -275,7 +276,11 @@ func (s *state) setVector(row int, vec []float32) error {
 		s.vectors.Delete(row)
 		return nil
 	}
-	err := s.vectors.Set(row, vec)
+	set := s.vectors.Set
+	if k, can := s.vectors.(VectorKeeper); can && own {
+		set = k.Keep
+	}
+	err := set(row, vec)
 	if err == nil {
 		return nil
 	}

@@ -20,7 +20,7 @@ var layers = [][]string{
 	{"index/internal/block"},
 	{"eval/locomo", "eval/metrics", "index/exact", "index/hnsw", "index/bm25", "index/indextest", "intent",
 		"meminfra/llm", "meminfra/storage", "meminfra/extract", "meminfra/recall", "meminfra/access"},
-	{"eval/authmem", "meminfra/llm/hashed", "meminfra/extract/patterns", "migrate", "meminfra/storage/internal/wipe", "meminfra/storage/storagetest",
+	{"eval/authmem", "meminfra/llm/hashed", "meminfra/extract/patterns", "migrate", "meminfra/storage/internal/wipe", "meminfra/storage/internal/keep", "meminfra/storage/storagetest",
 		"meminfra/memtest", "meminfra/reconcile", "meminfra/ledger", "meminfra/gate",
 		"meminfra/llm/schema", "meminfra/llm/internal/wire", "meminfra/llm/replay", "meminfra/llm/llmtest"},
 	{"migrate/sqlite", "migrate/postgres", "meminfra/retrieve", "meminfra/memtest/pgtest",

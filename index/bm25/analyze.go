@@ -27,8 +27,9 @@ const maxTerm = 64
 //     gives single characters only where it has no pair.
 //   - A pictogram such as an emoji is a term of its own.
 type analyzer struct {
-	query bool // analysing a query, not a text
-	plain bool // no forms but those of the stemmer
+	query bool              // analysing a query, not a text
+	plain bool              // no forms but those of the stemmer
+	stems map[string]string // notes of the terms of English words, nil for none
 
 	norm  []byte // the text in NFKC, if it is not ASCII
 	word  []byte
@@ -260,6 +261,24 @@ func (a *analyzer) addWord(w []byte) {
 // addEnglish stems and adds a word of ASCII letters and apostrophes, unless it is
 // a stop word.
 func (a *analyzer) addEnglish(w []byte) {
+	known, ok := a.stems[string(w)]
+	if !ok {
+		known = a.english(w)
+	}
+	if known != "" {
+		a.out = append(a.out, known...)
+		a.ends = append(a.ends, len(a.out))
+	}
+}
+
+// english is the term of an English word, "" for a stop word. It is noted where
+// notes are kept: texts say the same few words over and over.
+func (a *analyzer) english(w []byte) (term string) {
+	const most = 1 << 14
+	word := w
+	if a.stems != nil {
+		word = bytes.Clone(w) // stemming writes into it
+	}
 	if !stopWords[string(w)] {
 		if w = cut(w); len(w) > 0 {
 			if a.plain {
@@ -267,9 +286,16 @@ func (a *analyzer) addEnglish(w []byte) {
 			} else {
 				w = stem(w)
 			}
-			a.add(w)
+			term = string(cut(w))
 		}
 	}
+	if a.stems != nil {
+		if len(a.stems) >= most {
+			clear(a.stems)
+		}
+		a.stems[string(word)] = term
+	}
+	return term
 }
 
 func isEnglish(w []byte) bool {

@@ -93,6 +93,7 @@ func New(opts *Options, rows int) *Index {
 		held: index.NewBitmap(rows),
 	}
 	x.build.analyzer.plain = opts.PlainStems
+	x.build.analyzer.stems = make(map[string]string)
 	return x
 }
 
@@ -104,8 +105,8 @@ func (x *Index) Terms() int { return len(x.ids) }
 
 // Bytes is what the index costs in memory, approximately.
 func (x *Index) Bytes() int64 {
-	const perTerm, perDoc, perPosting, perID = 80, 32, 8, 4
-	return x.termBytes + perTerm*int64(len(x.lists)) + perDoc*int64(cap(x.rows)) + (perPosting+perID)*x.postings
+	const perTerm, perDoc, perPosting, perID, perStem = 80, 32, 8, 4, 64
+	return x.termBytes + perStem*int64(len(x.build.analyzer.stems)) + perTerm*int64(len(x.lists)) + perDoc*int64(cap(x.rows)) + (perPosting+perID)*x.postings
 }
 
 // Set puts text in for row, in place of what was there.
@@ -197,6 +198,7 @@ func (x *Index) Delete(row int) {
 			x.free = append(x.free, id)
 		}
 	}
+	clear(x.build.analyzer.stems)
 	x.rows[row] = doc{}
 	x.held.Clear(row)
 	x.n--

@@ -13,7 +13,10 @@ type Index struct {
 	scratch []float32 // of Set
 }
 
-var _ index.VectorScorer = (*Index)(nil)
+var (
+	_ index.VectorScorer = (*Index)(nil)
+	_ index.VectorKeeper = (*Index)(nil)
+)
 
 // New returns an empty index for vectors of dim components. Rows is a hint of
 // how many will come.
@@ -41,6 +44,16 @@ func (x *Index) Set(row int, vec []float32) (err error) {
 		x.block.Append(row, x.scratch)
 	}
 	return nil
+}
+
+// Keep is Set without a copy: see index.VectorKeeper. Errors: those of Set.
+func (x *Index) Keep(row int, vec []float32) error {
+	if x.block.Slot(row) == block.None {
+		if kept, err := x.block.Keep(row, vec); kept || err != nil {
+			return err
+		}
+	}
+	return x.Set(row, vec)
 }
 
 // Delete takes row out.

@@ -60,6 +60,7 @@ type Index struct {
 var (
 	_ index.Preparer     = (*Index)(nil)
 	_ index.VectorScorer = (*Index)(nil)
+	_ index.VectorKeeper = (*Index)(nil)
 )
 
 // New returns an empty index for vectors of dim components. Rows is a hint of
@@ -112,6 +113,19 @@ func (x *Index) Set(row int, vec []float32) (err error) {
 	x.block.Append(row, x.scratch)
 	x.review()
 	return nil
+}
+
+// Keep is Set without a copy: see index.VectorKeeper. Errors: those of Set.
+func (x *Index) Keep(row int, vec []float32) error {
+	if x.block.Slot(row) == block.None {
+		if kept, err := x.block.Keep(row, vec); err != nil {
+			return err
+		} else if kept {
+			x.review()
+			return nil
+		}
+	}
+	return x.Set(row, vec)
 }
 
 // Delete takes row out.

@@ -27,16 +27,33 @@ func wordSet(words string) map[string]bool {
 	return set
 }
 
-var (
-	timeMarks = wordSet(`yesterday today tonight tomorrow ago since just recently
-		monday tuesday wednesday thursday friday saturday sunday
-		january february march april june july august september october november december`)
-	timeHeads = wordSet("last next this past")
-	timeUnits = wordSet(`night week weekend month year summer winter fall autumn spring morning evening
-		monday tuesday wednesday thursday friday saturday sunday`)
-	numberMarks = wordSet(`one two three four five six seven eight nine ten eleven twelve once twice couple few several
-		dozen hundred thousand`)
+// markWords are the words that mark a text, and those that do so together: a
+// head before a unit.
+const (
+	wordTime   = 1 << iota // says when
+	wordHead               // "last", before a unit
+	wordUnit               // "week", after a head
+	wordNumber             // says how many
 )
+
+var markWords = func() map[string]uint8 {
+	set := map[string]uint8{}
+	for as, words := range map[uint8]string{
+		wordTime: `yesterday today tonight tomorrow ago since just recently
+			monday tuesday wednesday thursday friday saturday sunday
+			january february march april june july august september october november december`,
+		wordHead: `last next this past`,
+		wordUnit: `night week weekend month year summer winter fall autumn spring morning evening
+			monday tuesday wednesday thursday friday saturday sunday`,
+		wordNumber: `one two three four five six seven eight nine ten eleven twelve once twice couple few several
+			dozen hundred thousand`,
+	} {
+		for _, w := range strings.Fields(words) {
+			set[w] |= as
+		}
+	}
+	return set
+}()
 
 // readMarks reads the marks off a text.
 func readMarks(text string) marks {
@@ -47,26 +64,28 @@ func readMarks(text string) marks {
 	if i := strings.IndexByte(text, '"'); i >= 0 && strings.IndexByte(text[i+1:], '"') > 0 {
 		m |= markName
 	}
-	before := "" // the word before, folded
+	before := ""     // the word before, folded
+	said := uint8(0) // and what it marks
 	inside := false
 	eachWord(text, func(word string, opens bool) {
 		low := strings.ToLower(word)
+		marked := markWords[low]
 		switch {
 		case '0' <= word[0] && word[0] <= '9':
 			m |= markNumber
 			if isYear(word) {
 				m |= markTime
 			}
-		case timeMarks[low], timeHeads[before] && timeUnits[low], before == "in" && low == "may":
+		case marked&wordTime != 0, said&wordHead != 0 && marked&wordUnit != 0, before == "in" && low == "may":
 			m |= markTime
-		case numberMarks[low]:
+		case marked&wordNumber != 0:
 			m |= markNumber
 		}
 		first, _ := utf8.DecodeRuneInString(word)
 		if inside && !opens && len(word) > 1 && unicode.IsUpper(first) && word != "I'm" && word[1] != '\'' {
 			m |= markName
 		}
-		before, inside = low, true
+		before, said, inside = low, marked, true
 	})
 	return m
 }

@@ -23,8 +23,10 @@ const None = -1
 // write needs the block for itself.
 type Block struct {
 	dim    int
-	length int // of a vector in memory: dim padded
-	floats []float32
+	length int         // of a vector in memory: dim padded
+	floats [][]float32 // by slot
+	spare  [][]float32 // what removed rows left
+	room   []float32   // for the vectors to come
 	codes  []int8
 	scale  []float32
 	slack  []float32
@@ -38,7 +40,7 @@ type Block struct {
 // how many will come.
 func New(dim, rows int) *Block {
 	b := &Block{dim: dim, length: kernel.Pad(dim), held: index.NewBitmap(rows)}
-	b.floats = pages.Make[float32](b.length * rows)
+	b.floats = make([][]float32, 0, rows)
 	b.rows = make([]int32, 0, rows)
 	b.scale = make([]float32, 0, rows)
 	b.slack = make([]float32, 0, rows)
@@ -62,7 +64,10 @@ func (b *Block) Coded() bool { return b.length <= kernel.MaxDim }
 
 // Bytes is what the block costs in memory, approximately.
 func (b *Block) Bytes() int64 {
-	return 4*int64(cap(b.floats)+cap(b.rows)+cap(b.slots)+cap(b.scale)+cap(b.slack)) + int64(cap(b.codes))
+	const header = 24
+	vectors := int64(len(b.floats)+len(b.spare))*int64(4*b.length) + header*int64(cap(b.floats)+cap(b.spare))
+	room := cap(b.room) - len(b.room)
+	return vectors + 4*int64(room+cap(b.rows)+cap(b.slots)+cap(b.scale)+cap(b.slack)) + int64(cap(b.codes))
 }
 
 // All reports whether every row with a vector is admitted; a nil set is all rows.
@@ -82,10 +87,7 @@ func (b *Block) Slot(row int) int32 {
 }
 
 // Vector returns the unit vector in a slot, padded.
-func (b *Block) Vector(slot int32) []float32 {
-	i := int(slot) * b.length
-	return b.floats[i : i+b.length : i+b.length]
-}
+func (b *Block) Vector(slot int32) []float32 { return b.floats[slot] }
 
 // Code returns the codes of a slot.
 func (b *Block) Code(slot int32) []int8 {
@@ -113,9 +115,45 @@ func (b *Block) Unit(dst, vec []float32) ([]float32, error) {
 
 // Append puts a unit vector from Unit in a new slot for row, which has none.
 func (b *Block) Append(row int, unit []float32) {
+	to := b.fresh()
+	copy(to, unit)
+	b.add(row, to)
+}
+
+// fresh returns memory for a vector.
+func (b *Block) fresh() []float32 {
+	if n := len(b.spare); n > 0 {
+		v := b.spare[n-1]
+		b.spare = b.spare[:n-1]
+		return v
+	}
+	from := len(b.room)
+	if cap(b.room)-from < b.length {
+		const least = 8
+		n := max(least, cap(b.floats)-len(b.floats), len(b.floats)/4)
+		b.room, from = pages.Make[float32](b.length*n), 0
+	}
+	b.room = b.room[:from+b.length]
+	return b.room[from : from+b.length : from+b.length]
+}
+
+// Keep is Append for a vector that the block may keep as it lies there and
+// scale; false, with nothing done, if it cannot. The errors of Unit.
+func (b *Block) Keep(row int, vec []float32) (bool, error) {
+	if len(vec) != b.length || b.dim != b.length {
+		return false, nil
+	}
+	if err := index.Unit(vec, vec); err != nil {
+		return false, err
+	}
+	b.add(row, vec[:b.length:b.length])
+	return true, nil
+}
+
+func (b *Block) add(row int, vec []float32) {
 	slot := int32(len(b.rows))
 	b.rows = append(b.rows, int32(row))
-	b.floats = append(b.floats, unit...)
+	b.floats = append(b.floats, vec)
 	if b.Coded() {
 		b.codes = grow(b.codes, b.length)
 	}
@@ -193,7 +231,7 @@ func (b *Block) move(to, from int32) {
 	if to == from {
 		return
 	}
-	copy(b.Vector(to), b.Vector(from))
+	b.floats[to], b.floats[from] = b.floats[from], b.floats[to]
 	if b.Coded() {
 		copy(b.Code(to), b.Code(from))
 	}
@@ -205,8 +243,12 @@ func (b *Block) move(to, from int32) {
 
 // truncate keeps the first n slots and wipes the rest.
 func (b *Block) truncate(n int) {
-	clear(b.floats[n*b.length:])
-	b.floats = b.floats[:n*b.length]
+	for _, v := range b.floats[n:] {
+		clear(v)
+		b.spare = append(b.spare, v)
+	}
+	clear(b.floats[n:])
+	b.floats = b.floats[:n]
 	if b.Coded() {
 		clear(b.codes[n*b.length:])
 		b.codes = b.codes[:n*b.length]

@@ -3,11 +3,15 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"slices"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/meminfra/memory-layer/internal/pages"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/storage"
+	"github.com/meminfra/memory-layer/meminfra/storage/internal/keep"
 )
 
 const selectHead = `SELECT partition, change, seq, erased, ledger_seq, ledger_head FROM partition`
@@ -53,94 +57,268 @@ const said = `(ARRAY(
 
 const embedded = `SELECT v.owner FROM embedding v WHERE v.partition = $1 AND v.model = $3 AND v.change > ` + start
 
-// fromChanged makes the FROM clause of the changed items' rows in a table; all
-// of them are read faster in one go.
-func fromChanged(since int64) func(table string) string {
-	return func(table string) string {
-		if since == 0 {
-			return ` FROM ` + table + ` WHERE partition = $1 AND $2::bigint = 0 AND $3::text IS NOT NULL`
-		}
-		return lookup(table, table, "item", changed)
+// from is the FROM clause of a table's rows of the items, or episodes, that
+// changed; all of them are read faster in one go.
+func from(since int64, table, column string) string {
+	switch {
+	case since == 0:
+		return ` FROM ` + table + ` WHERE partition = $1 AND $2::bigint = 0 AND $3::text IS NOT NULL`
+	case column == "episode":
+		return lookup(table, table, column, said)
 	}
+	return lookup(table, table, column, changed)
 }
 
-// fromSaid is fromChanged for episodes.
-func fromSaid(since int64) string {
-	if since == 0 {
-		return ` FROM episode e WHERE partition = $1 AND $2::bigint = 0 AND $3::text IS NOT NULL`
-	}
-	return lookup("episode", "e", "episode", said)
-}
-
-// vectors makes the query for the vectors of all rows returned: those that are
-// new, and older ones of items with a new state.
-func vectors(since int64) string {
-	const columns = `SELECT partition, owner_kind, owner, part, model, vector, change`
-	all := columns + ` FROM embedding WHERE partition = $1 AND model = $3 AND change > ` + start
+// fromVectors is from for the vectors of all rows returned: those that are new,
+// and older ones of items with a new state.
+func fromVectors(since int64, columns string) string {
+	all := `SELECT ` + columns + ` FROM embedding WHERE partition = $1 AND model = $3 AND change > ` + start
 	if since > 0 {
-		all += ` UNION ` + columns + lookup("embedding", "v", "owner", changed) + ` WHERE v.model = $3 AND v.owner_kind = 'item'`
+		all += ` UNION SELECT ` + columns + lookup("embedding", "v", "owner", changed) + ` WHERE v.model = $3 AND v.owner_kind = 'item'`
 	}
-	return all + ` ORDER BY owner_kind, owner, part`
+	return all
 }
 
-// Changes implements storage.Reader.
+// Changes implements storage.Reader. Of a partition that is read whole, the
+// vectors come over a connection of their own meanwhile. The two see the same if
+// both see the same change number, for nothing that is read here changes without
+// it; if they do not, all is read again over one.
 func (s *Store) Changes(ctx context.Context, p storage.ChangesParams) (storage.Changes, error) {
-	var c storage.Changes
+	if p.Since > 0 {
+		return s.changes(ctx, p, (*changes).rows, (*changes).vectors)
+	}
+	var vectors storage.Changes
+	var err error
+	var other sync.WaitGroup
+	other.Go(func() { vectors, err = s.changes(ctx, p, (*changes).vectors) })
+	c, errRows := s.changes(ctx, p, (*changes).rows)
+	other.Wait()
+	switch {
+	case errRows != nil || err != nil:
+		return storage.Changes{}, cmp.Or(errRows, err)
+	case c.Head.Change != vectors.Head.Change:
+		return s.changes(ctx, p, (*changes).rows, (*changes).vectors)
+	}
+	c.Embeddings = vectors.Embeddings
+	return c, nil
+}
+
+// changes reads parts of what changed as one snapshot.
+func (s *Store) changes(ctx context.Context, p storage.ChangesParams, parts ...func(*changes, *pgx.Batch)) (storage.Changes, error) {
+	r := &changes{p: p}
 	var heads []storage.Head
-	var r records
-	var sources []source
-	var credits []credited
 	err := s.snapshot(ctx, "changes", func(b *pgx.Batch) {
 		b.Queue(selectHead+` WHERE partition = $1`, p.Partition).Query(into(&heads, scanHead))
-		b.Queue(selectEpisode+fromSaid(p.Since)+` ORDER BY e.seq`, p.Partition, p.Since, p.Model).
-			Query(into(&c.Episodes, scanEpisode))
-		r.askStates(b, fromChanged(p.Since), p.Partition, p.Since, p.Model)
-		b.Queue(selectSource+fromChanged(p.Since)("evidence")+` ORDER BY item, n`, p.Partition, p.Since, p.Model).
-			Query(into(&sources, scanSource))
-		b.Queue(`SELECT item, sum(greatest(reward, 0)), sum(greatest(-reward, 0)), count(*)`+fromChanged(p.Since)("credit")+` GROUP BY item`,
-			p.Partition, p.Since, p.Model).Query(into(&credits, scanCounters))
-		b.Queue(vectors(p.Since), p.Partition, p.Since, p.Model).Query(into(&c.Embeddings, scanEmbedding))
+		for _, queue := range parts {
+			queue(r, b)
+		}
 	})
 	if err != nil {
 		return storage.Changes{}, err
 	}
-	c.Head = storage.Head{Partition: p.Partition}
+	r.out.Head = storage.Head{Partition: p.Partition}
 	if len(heads) == 1 {
-		c.Head = heads[0]
+		r.out.Head = heads[0]
 	}
-	c.Reset = 0 < p.Since && p.Since < c.Head.Erased
-	c.Items = r.itemStates()
-	setSources(c.Items, sources)
-	setCounters(c.Items, credits)
-	return c, nil
+	r.out.Reset = 0 < p.Since && p.Since < r.out.Head.Erased
+	r.finish()
+	return r.out, nil
+}
+
+// changes reads what an index needs of the rows that changed, and no more of them.
+type changes struct {
+	p   storage.ChangesParams
+	out storage.Changes
+
+	kept    keep.Keeper // of what an index keeps
+	texts   keep.Keeper // of what it drops once it has read it
+	at      map[string]*storage.ItemStates
+	sources []source
+	credits []credited
 }
 
 // source is an episode that supports an item.
-type source struct{ item, episode, conversation string }
-
-const selectSource = `SELECT item, episode, (SELECT e.conversation FROM episode e
-WHERE e.partition = evidence.partition AND e.episode = evidence.episode)`
-
-func scanSource(row pgx.CollectableRow) (s source, err error) {
-	err = row.Scan(&s.item, &s.episode, &s.conversation)
-	return s, err
+type source struct {
+	item, episode, conversation string
+	n                           int
 }
 
-// setSources says of items which episodes support each.
-func setSources(items []storage.ItemStates, sources []source) {
-	at := make(map[string]*storage.ItemStates, len(items))
-	for i := range items {
-		at[items[i].ID] = &items[i]
+// each queues a query; what it selects is scanned into the same places for every
+// row, and fn takes it from there.
+func (r *changes) each(b *pgx.Batch, sql string, fn func(), places ...any) {
+	b.Queue(sql, r.p.Partition, r.p.Since, r.p.Model).Query(func(rows pgx.Rows) error {
+		for rows.Next() {
+			if err := rows.Scan(places...); err != nil {
+				return err
+			}
+			fn()
+		}
+		return rows.Err()
+	})
+}
+
+// rows queues all but the vectors.
+func (r *changes) rows(b *pgx.Batch) {
+	for _, queue := range []func(*pgx.Batch){r.episodes, r.items, r.states, r.derivations, r.origins, r.evidence} {
+		queue(b)
 	}
-	for _, s := range sources {
-		if m := at[s.item]; m != nil {
-			m.Sources = append(m.Sources, s.episode)
-			m.Conversation = cmp.Or(m.Conversation, s.conversation)
+	b.Queue(`SELECT item, sum(greatest(reward, 0)), sum(greatest(-reward, 0)), count(*)`+from(r.p.Since, "credit", "item")+` GROUP BY item`,
+		r.p.Partition, r.p.Since, r.p.Model).Query(into(&r.credits, scanCounters))
+}
+
+// own and share are places for texts that are kept by the row, or as one.
+func (r *changes) own(s *string) any   { return &keptText{s, r.kept.Keep} }
+func (r *changes) share(s *string) any { return &keptText{s, r.kept.Share} }
+
+func (r *changes) episodes(b *pgx.Batch) {
+	var e memory.Episode
+	r.each(b, `SELECT episode, conversation, session, message_id, seq, change, role, speaker, source, agent, user_id, content,
+	sent_at, recorded_at, metadata, expires_at`+from(r.p.Since, "episode", "episode"), func() {
+		e.Partition = r.p.Partition
+		r.out.Episodes = append(r.out.Episodes, e)
+	}, r.own(&e.ID), r.share(&e.ConversationID), r.share(&e.SessionID), r.own(&e.MessageID), &e.Seq, &e.Change,
+		r.share((*string)(&e.Role)), r.share(&e.Speaker), r.share(&e.Source), r.share(&e.AgentID), r.share(&e.UserID),
+		&keptText{&e.Content, r.texts.Keep}, &when{&e.SentAt}, &when{&e.RecordedAt}, &metadata{&e.Metadata}, &when{&e.ExpiresAt})
+}
+
+func (r *changes) items(b *pgx.Batch) {
+	var m memory.Item
+	r.each(b, `SELECT item, seq, change, kind, text, subject_type, subject_name, predicate, value, value_id, fact_key, polarity,
+	authority, user_id, agent, team, visibility, stated_from, stated_to, expires_at, importance, confidence, shareable, metadata,
+	recorded_at`+from(r.p.Since, "item", "item"), func() {
+		m.Partition = r.p.Partition
+		r.out.Items = append(r.out.Items, storage.ItemStates{Item: m})
+	}, r.own(&m.ID), &m.Seq, &m.Change, r.share((*string)(&m.Kind)), &keptText{&m.Text, r.texts.Keep}, r.share(&m.Subject.Type),
+		r.share(&m.Subject.Name), r.share(&m.Predicate), r.own(&m.Value), r.own(&m.ValueID), r.own(&m.FactKey),
+		(*int8)(&m.Polarity), &authority{&m.Authority}, r.share(&m.Scope.UserID), r.share(&m.Scope.AgentID), r.share(&m.Scope.TeamID),
+		r.share((*string)(&m.Scope.Visibility)), &when{&m.Stated.From}, &when{&m.Stated.To}, &when{&m.ExpiresAt}, &m.Importance,
+		&m.Confidence, &m.Shareable, &metadata{&m.Metadata}, &when{&m.RecordedAt})
+}
+
+// ofItems queues a table with rows that belong to the items, which are there by
+// the time they come.
+func (r *changes) ofItems(b *pgx.Batch, table, columns string, fn func(*storage.ItemStates), places ...any) {
+	var m *storage.ItemStates
+	find := func(item string) string {
+		if r.at == nil {
+			r.index()
+		}
+		m = r.at[item]
+		return ""
+	}
+	var none string
+	r.each(b, `SELECT item, `+columns+from(r.p.Since, table, "item"), func() {
+		if m != nil {
+			fn(m)
+		}
+	}, append([]any{&keptText{&none, find}}, places...)...)
+}
+
+func (r *changes) index() {
+	r.at = make(map[string]*storage.ItemStates, len(r.out.Items))
+	for i := range r.out.Items {
+		r.at[r.out.Items[i].ID] = &r.out.Items[i]
+	}
+}
+
+func (r *changes) states(b *pgx.Batch) {
+	var s memory.State
+	r.ofItems(b, "item_state", `n, change, status, valid_from, valid_to, holds_slot, system_from, system_to`,
+		func(m *storage.ItemStates) {
+			s.Partition, s.ItemID, s.FactKey = r.p.Partition, m.ID, m.FactKey
+			m.States = append(m.States, s)
+		}, &s.N, &s.Change, r.share((*string)(&s.Status)), &when{&s.Valid.From}, &when{&s.Valid.To}, &s.HoldsSlot,
+		&when{&s.SystemFrom}, &when{&s.SystemTo})
+}
+
+func (r *changes) derivations(b *pgx.Batch) {
+	var source string
+	r.ofItems(b, "item_derivation", `source`, func(m *storage.ItemStates) {
+		m.DerivedFrom = append(m.DerivedFrom, source)
+	}, r.own(&source))
+}
+
+func (r *changes) origins(b *pgx.Batch) {
+	var o memory.Origin
+	r.ofItems(b, "item_origin", `kind, name`, func(m *storage.ItemStates) {
+		m.Origins = append(m.Origins, o)
+	}, r.share(&o.Kind), r.share(&o.Name))
+}
+
+// evidence queues which episodes support each item. Where all episodes are read,
+// they say themselves of which conversation they are.
+func (r *changes) evidence(b *pgx.Batch) {
+	conversation := `''`
+	if r.p.Since > 0 {
+		conversation = `(SELECT e.conversation FROM episode e WHERE e.partition = evidence.partition AND e.episode = evidence.episode)`
+	}
+	var s source
+	r.ofItems(b, "evidence", `n, episode, `+conversation, func(m *storage.ItemStates) {
+		s.item = m.ID
+		r.sources = append(r.sources, s)
+	}, &s.n, r.own(&s.episode), r.share(&s.conversation))
+}
+
+// vectors queues the vectors, to be read into one block.
+func (r *changes) vectors(b *pgx.Batch) {
+	var n, dim int
+	var block []float32
+	r.each(b, `SELECT count(*), coalesce(max(dim), 0) FROM (`+fromVectors(r.p.Since, `partition, owner_kind, owner, part, dim`)+`) v`, func() {
+		block = pages.Make[float32](n * dim)
+		r.out.Embeddings = make([]memory.Embedding, 0, n)
+	}, &n, &dim)
+	var e memory.Embedding
+	var texts keep.Keeper
+	r.each(b, fromVectors(r.p.Since, `owner_kind, owner, part, vector, change`), func() {
+		e.Partition, e.Model = r.p.Partition, r.p.Model
+		r.out.Embeddings = append(r.out.Embeddings, e)
+	}, &keptText{(*string)(&e.OwnerKind), texts.Share}, &keptText{&e.OwnerID, texts.Keep}, &e.Part,
+		&blockVector{&e.Vector, &block}, &e.Change)
+}
+
+// finish puts what has come in order, and together.
+func (r *changes) finish() {
+	if len(r.out.Embeddings) == 0 {
+		r.out.Embeddings = nil
+	}
+	slices.SortStableFunc(r.sources, func(a, b source) int { return cmp.Compare(a.n, b.n) })
+	for _, s := range r.sources {
+		m := r.at[s.item]
+		m.Sources = append(m.Sources, s.episode)
+		m.Conversation = cmp.Or(m.Conversation, s.conversation)
+	}
+	if r.p.Since == 0 {
+		r.conversations()
+	}
+	setCounters(r.out.Items, r.credits)
+	for i := range r.out.Items {
+		m := &r.out.Items[i]
+		slices.SortFunc(m.States, func(a, b memory.State) int { return cmp.Compare(a.N, b.N) })
+		slices.Sort(m.DerivedFrom)
+		if len(m.Origins) > 1 {
+			m.Origins = memory.SortOrigins(m.Origins)
+		}
+	}
+	bySeq(r.out.Episodes, func(e *memory.Episode) int64 { return e.Seq })
+	bySeq(r.out.Items, func(m *storage.ItemStates) int64 { return m.Seq })
+}
+
+// conversations notes of which conversation the first source of each item is.
+func (r *changes) conversations() {
+	of := make(map[string]string, len(r.out.Episodes))
+	for i := range r.out.Episodes {
+		of[r.out.Episodes[i].ID] = r.out.Episodes[i].ConversationID
+	}
+	for i := range r.out.Items {
+		if m := &r.out.Items[i]; len(m.Sources) > 0 {
+			m.Conversation = of[m.Sources[0]]
 		}
 	}
 }
 
-func scanEmbedding(row pgx.CollectableRow) (e memory.Embedding, err error) {
-	err = row.Scan(&e.Partition, (*string)(&e.OwnerKind), &e.OwnerID, &e.Part, &e.Model, vector{&e.Vector}, &e.Change)
-	return e, err
+func bySeq[T any](list []T, seq func(*T) int64) {
+	order := func(a, b T) int { return cmp.Compare(seq(&a), seq(&b)) }
+	if !slices.IsSortedFunc(list, order) {
+		slices.SortFunc(list, order)
+	}
 }

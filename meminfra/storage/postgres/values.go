@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"time"
+	"unsafe"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -91,16 +92,36 @@ func (s digest) ScanBytes(v []byte) error {
 	return nil
 }
 
-// vector scans little-endian float32 values, every bit as it was.
-type vector struct{ v *[]float32 }
+// keptText scans a text as keep makes it of one that ends with the row.
+type keptText struct {
+	s    *string
+	keep func(string) string
+}
 
 // ScanBytes implements pgtype.BytesScanner.
-func (s vector) ScanBytes(raw []byte) error {
-	out := make([]float32, len(raw)/4)
-	for i := range out {
-		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
+func (t keptText) ScanBytes(v []byte) error {
+	*t.s = t.keep(unsafe.String(unsafe.SliceData(v), len(v)))
+	return nil
+}
+
+// blockVector scans little-endian float32 values, every bit as it was, into a
+// block, or beside it if that is full.
+type blockVector struct{ v, block *[]float32 }
+
+// ScanBytes implements pgtype.BytesScanner.
+func (s blockVector) ScanBytes(raw []byte) error {
+	n := len(raw) / 4
+	var v []float32
+	if from := len(*s.block); n <= cap(*s.block)-from {
+		*s.block = (*s.block)[:from+n]
+		v = (*s.block)[from : from+n : from+n]
+	} else {
+		v = make([]float32, n)
 	}
-	*s.v = out
+	for i := range v {
+		v[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
+	}
+	*s.v = v
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/meminfra/memory-layer/internal/pages"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/storage"
+	"github.com/meminfra/memory-layer/meminfra/storage/internal/keep"
 )
 
 const selectHead = `SELECT partition, change, seq, erased, ledger_seq, ledger_head FROM partition `
@@ -118,9 +119,9 @@ type changes struct {
 	since int64
 	out   *storage.Changes
 
-	keeper        // of what an index keeps
-	texts  keeper // of what it drops once it has read it
-	at     map[string]*storage.ItemStates
+	kept  keep.Keeper // of what an index keeps
+	texts keep.Keeper // of what it drops once it has read it
+	at    map[string]*storage.ItemStates
 }
 
 // from is a table's rows of the items, or episodes, that changed. All rows are
@@ -179,10 +180,10 @@ func (r *changes) episodes(ctx context.Context) (err error) {
 	err = r.each(ctx, "episode", "episode", `episode, conversation, session, message_id, seq, change, role, speaker, source,
 	agent, user_id, content, sent_at, recorded_at, metadata, expires_at`, func(row *taken) error {
 		r.out.Episodes = append(r.out.Episodes, memory.Episode{
-			Partition: r.p.Partition, ID: r.keep(row.text()), ConversationID: r.share(row.text()), SessionID: r.share(row.text()),
-			MessageID: r.keep(row.text()), Seq: row.number(), Change: row.number(), Role: memory.Role(r.share(row.text())),
-			Speaker: r.share(row.text()), Source: r.share(row.text()), AgentID: r.share(row.text()), UserID: r.share(row.text()),
-			Content: r.texts.keep(row.text()), SentAt: row.time(), RecordedAt: row.time(), Metadata: row.metadata(), ExpiresAt: row.time(),
+			Partition: r.p.Partition, ID: r.kept.Keep(row.text()), ConversationID: r.kept.Share(row.text()), SessionID: r.kept.Share(row.text()),
+			MessageID: r.kept.Keep(row.text()), Seq: row.number(), Change: row.number(), Role: memory.Role(r.kept.Share(row.text())),
+			Speaker: r.kept.Share(row.text()), Source: r.kept.Share(row.text()), AgentID: r.kept.Share(row.text()), UserID: r.kept.Share(row.text()),
+			Content: r.texts.Keep(row.text()), SentAt: row.time(), RecordedAt: row.time(), Metadata: row.metadata(), ExpiresAt: row.time(),
 		})
 		return nil
 	})
@@ -205,12 +206,12 @@ func (r *changes) items(ctx context.Context) (err error) {
 	fact_key, polarity, authority, user_id, agent, team, visibility, stated_from, stated_to, expires_at, importance, confidence,
 	shareable, metadata, recorded_at`, func(row *taken) error {
 		r.out.Items = append(r.out.Items, storage.ItemStates{Item: memory.Item{
-			Partition: r.p.Partition, ID: r.keep(row.text()), Seq: row.number(), Change: row.number(), Kind: memory.Kind(r.share(row.text())),
-			Text: r.texts.keep(row.text()), Subject: memory.Subject{Type: r.share(row.text()), Name: r.share(row.text())},
-			Predicate: r.share(row.text()), Value: r.keep(row.text()), ValueID: r.keep(row.text()), FactKey: r.keep(row.text()),
+			Partition: r.p.Partition, ID: r.kept.Keep(row.text()), Seq: row.number(), Change: row.number(), Kind: memory.Kind(r.kept.Share(row.text())),
+			Text: r.texts.Keep(row.text()), Subject: memory.Subject{Type: r.kept.Share(row.text()), Name: r.kept.Share(row.text())},
+			Predicate: r.kept.Share(row.text()), Value: r.kept.Keep(row.text()), ValueID: r.kept.Keep(row.text()), FactKey: r.kept.Keep(row.text()),
 			Polarity: memory.Polarity(row.number()), Authority: row.authority(),
-			Scope: memory.Scope{UserID: r.share(row.text()), AgentID: r.share(row.text()), TeamID: r.share(row.text()),
-				Visibility: memory.Visibility(r.share(row.text()))},
+			Scope: memory.Scope{UserID: r.kept.Share(row.text()), AgentID: r.kept.Share(row.text()), TeamID: r.kept.Share(row.text()),
+				Visibility: memory.Visibility(r.kept.Share(row.text()))},
 			Stated: memory.Validity{From: row.time(), To: row.time()}, ExpiresAt: row.time(), Importance: row.fraction(),
 			Confidence: row.fraction(), Shareable: row.number() != 0, Metadata: row.metadata(), RecordedAt: row.time(),
 		}})
@@ -249,7 +250,7 @@ func (r *changes) states(ctx context.Context) error {
 		func(m *storage.ItemStates, row *taken) {
 			m.States = append(m.States, memory.State{
 				Partition: m.Partition, ItemID: m.ID, FactKey: m.FactKey, N: int(row.number()), Change: row.number(),
-				Status: memory.Status(r.share(row.text())), Valid: memory.Validity{From: row.time(), To: row.time()},
+				Status: memory.Status(r.kept.Share(row.text())), Valid: memory.Validity{From: row.time(), To: row.time()},
 				HoldsSlot: row.number() != 0, SystemFrom: row.time(), SystemTo: row.time(),
 			})
 		})
@@ -261,7 +262,7 @@ func (r *changes) states(ctx context.Context) error {
 
 func (r *changes) derivations(ctx context.Context) error {
 	err := r.ofItems(ctx, "item_derivation", `source`, func(m *storage.ItemStates, row *taken) {
-		m.DerivedFrom = append(m.DerivedFrom, r.keep(row.text()))
+		m.DerivedFrom = append(m.DerivedFrom, r.kept.Keep(row.text()))
 	})
 	for i := range r.out.Items {
 		slices.Sort(r.out.Items[i].DerivedFrom)
@@ -271,7 +272,7 @@ func (r *changes) derivations(ctx context.Context) error {
 
 func (r *changes) origins(ctx context.Context) error {
 	err := r.ofItems(ctx, "item_origin", `kind, name`, func(m *storage.ItemStates, row *taken) {
-		m.Origins = append(m.Origins, memory.Origin{Kind: r.share(row.text()), Name: r.share(row.text())})
+		m.Origins = append(m.Origins, memory.Origin{Kind: r.kept.Share(row.text()), Name: r.kept.Share(row.text())})
 	})
 	for i := range r.out.Items {
 		if m := &r.out.Items[i]; len(m.Origins) > 1 {
@@ -290,7 +291,7 @@ func (r *changes) sources(ctx context.Context) error {
 	}
 	var list []source
 	err := r.ofItems(ctx, "evidence", `n, episode`, func(m *storage.ItemStates, row *taken) {
-		list = append(list, source{row.number(), m, r.keep(row.text())})
+		list = append(list, source{row.number(), m, r.kept.Keep(row.text())})
 	})
 	if err != nil {
 		return err
@@ -319,7 +320,7 @@ func (r *changes) conversations(ctx context.Context) error {
 	if len(missing) > 0 {
 		err := r.c.take(ctx, `e.episode, e.conversation`, `episode e `+episodesByID, []any{r.p.Partition, jsonList(missing)},
 			func(row *taken) error {
-				of[r.keep(row.text())] = r.share(row.text())
+				of[r.kept.Keep(row.text())] = r.kept.Share(row.text())
 				return nil
 			})
 		if err != nil {
@@ -345,11 +346,11 @@ func (r *changes) vectors(ctx context.Context, c *conn) error {
 		return err
 	}
 	list := make([]memory.Embedding, 0, n)
-	var kept keeper
+	var kept keep.Keeper
 	var block []float32
 	err := c.take(ctx, `owner_kind, owner, part, change, vector`, from, args, func(row *taken) error {
-		e := memory.Embedding{Partition: r.p.Partition, Model: r.p.Model, OwnerKind: memory.OwnerKind(kept.share(row.text())),
-			OwnerID: kept.keep(row.text()), Part: int(row.number()), Change: row.number()}
+		e := memory.Embedding{Partition: r.p.Partition, Model: r.p.Model, OwnerKind: memory.OwnerKind(kept.Share(row.text())),
+			OwnerID: kept.Keep(row.text()), Part: int(row.number()), Change: row.number()}
 		raw := row.bytes()
 		if block == nil {
 			block = pages.Make[float32](max(n, 1) * len(raw) / 4)

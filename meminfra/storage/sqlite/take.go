@@ -6,7 +6,6 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -169,43 +168,4 @@ func (t *taken) authority() (a memory.Authority) {
 		t.fail(err)
 	}
 	return a
-}
-
-// keeper keeps texts that end with their row: one of each that repeats, and the
-// others side by side, for an allocation each would cost more than the text.
-type keeper struct {
-	shared map[string]string
-	block  *strings.Builder
-}
-
-// share keeps a text that is likely to come again.
-func (k *keeper) share(s string) string {
-	kept, ok := k.shared[s]
-	if !ok {
-		if k.shared == nil {
-			k.shared = make(map[string]string)
-		}
-		kept = strings.Clone(s)
-		k.shared[kept] = kept
-	}
-	return kept
-}
-
-// keep keeps a text.
-func (k *keeper) keep(s string) string {
-	const least, most = 1 << 10, 64 << 10
-	if s == "" {
-		return ""
-	}
-	if k.block == nil || k.block.Cap()-k.block.Len() < len(s) {
-		size := least
-		if k.block != nil {
-			size = min(2*k.block.Cap(), most)
-		}
-		k.block = new(strings.Builder)
-		k.block.Grow(max(size, len(s)))
-	}
-	from := k.block.Len()
-	k.block.WriteString(s)
-	return k.block.String()[from:]
 }

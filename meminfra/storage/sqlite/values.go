@@ -184,12 +184,13 @@ func appendVector(block []float32, raw []byte) (v, more []float32, err error) {
 		return nil, block, fmt.Errorf("%d bytes are no stored vector", len(raw))
 	}
 	n := len(raw) / 4
-	v = make([]float32, 0)
 	if from := len(block); n <= cap(block)-from {
-		v, block = block[from:from:from+n], block[:from+n]
+		v, block = block[from:from+n:from+n], block[:from+n]
+	} else {
+		v = make([]float32, n)
 	}
-	for ; len(raw) > 0; raw = raw[4:] {
-		v = append(v, math.Float32frombits(binary.LittleEndian.Uint32(raw)))
+	for i := range v {
+		v[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
 	}
 	return v, block, nil
 }

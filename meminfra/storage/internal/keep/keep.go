@@ -1,0 +1,43 @@
+// Package keep copies the texts of many rows without an allocation for each.
+package keep
+
+import "strings"
+
+// Keeper keeps texts that end with their row: one of each that repeats, and the
+// others side by side, for an allocation each would cost more than the text.
+type Keeper struct {
+	shared map[string]string
+	block  *strings.Builder
+}
+
+// Share keeps a text that is likely to come again.
+func (k *Keeper) Share(s string) string {
+	kept, ok := k.shared[s]
+	if !ok {
+		if k.shared == nil {
+			k.shared = make(map[string]string)
+		}
+		kept = strings.Clone(s)
+		k.shared[kept] = kept
+	}
+	return kept
+}
+
+// Keep keeps a text.
+func (k *Keeper) Keep(s string) string {
+	const least, most = 1 << 10, 64 << 10
+	if s == "" {
+		return ""
+	}
+	if k.block == nil || k.block.Cap()-k.block.Len() < len(s) {
+		size := least
+		if k.block != nil {
+			size = min(2*k.block.Cap(), most)
+		}
+		k.block = new(strings.Builder)
+		k.block.Grow(max(size, len(s)))
+	}
+	from := k.block.Len()
+	k.block.WriteString(s)
+	return k.block.String()[from:]
+}
