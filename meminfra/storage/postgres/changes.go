@@ -170,10 +170,20 @@ func (r *changes) rows(b *pgx.Batch) {
 func (r *changes) own(s *string) any   { return &keptText{s, r.kept.Keep} }
 func (r *changes) share(s *string) any { return &keptText{s, r.kept.Share} }
 
+// room queues the counting of a table's rows, which sizes the list for them. A few
+// rows need none.
+func room[T any](r *changes, b *pgx.Batch, table string, list *[]T) {
+	var n int
+	if r.p.Since == 0 {
+		r.each(b, `SELECT count(*)`+from(0, table, ""), func() { *list = pages.Make[T](n) }, &n)
+	}
+}
+
 func (r *changes) episodes(b *pgx.Batch) {
+	room(r, b, "episode", &r.out.Episodes)
 	var e memory.Episode
 	r.each(b, `SELECT episode, conversation, session, message_id, seq, change, role, speaker, source, agent, user_id, content,
-	sent_at, recorded_at, metadata, expires_at`+from(r.p.Since, "episode", "episode"), func() {
+	sent_at, recorded_at, metadata, expires_at`+from(r.p.Since, "episode", "episode")+` ORDER BY seq`, func() {
 		e.Partition = r.p.Partition
 		r.out.Episodes = append(r.out.Episodes, e)
 	}, r.own(&e.ID), r.share(&e.ConversationID), r.share(&e.SessionID), r.own(&e.MessageID), &e.Seq, &e.Change,
@@ -182,10 +192,11 @@ func (r *changes) episodes(b *pgx.Batch) {
 }
 
 func (r *changes) items(b *pgx.Batch) {
+	room(r, b, "item", &r.out.Items)
 	var m memory.Item
 	r.each(b, `SELECT item, seq, change, kind, text, subject_type, subject_name, predicate, value, value_id, fact_key, polarity,
 	authority, user_id, agent, team, visibility, stated_from, stated_to, expires_at, importance, confidence, shareable, metadata,
-	recorded_at`+from(r.p.Since, "item", "item"), func() {
+	recorded_at`+from(r.p.Since, "item", "item")+` ORDER BY seq`, func() {
 		m.Partition = r.p.Partition
 		r.out.Items = append(r.out.Items, storage.ItemStates{Item: m})
 	}, r.own(&m.ID), &m.Seq, &m.Change, r.share((*string)(&m.Kind)), &keptText{&m.Text, r.texts.Keep}, r.share(&m.Subject.Type),
@@ -278,6 +289,12 @@ func (r *changes) vectors(b *pgx.Batch) {
 
 // finish puts what has come in order, and together.
 func (r *changes) finish() {
+	if len(r.out.Episodes) == 0 {
+		r.out.Episodes = nil
+	}
+	if len(r.out.Items) == 0 {
+		r.out.Items = nil
+	}
 	if len(r.out.Embeddings) == 0 {
 		r.out.Embeddings = nil
 	}
@@ -299,8 +316,6 @@ func (r *changes) finish() {
 			m.Origins = memory.SortOrigins(m.Origins)
 		}
 	}
-	bySeq(r.out.Episodes, func(e *memory.Episode) int64 { return e.Seq })
-	bySeq(r.out.Items, func(m *storage.ItemStates) int64 { return m.Seq })
 }
 
 // conversations notes of which conversation the first source of each item is.
@@ -313,12 +328,5 @@ func (r *changes) conversations() {
 		if m := &r.out.Items[i]; len(m.Sources) > 0 {
 			m.Conversation = of[m.Sources[0]]
 		}
-	}
-}
-
-func bySeq[T any](list []T, seq func(*T) int64) {
-	order := func(a, b T) int { return cmp.Compare(seq(&a), seq(&b)) }
-	if !slices.IsSortedFunc(list, order) {
-		slices.SortFunc(list, order)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sort"
 	"sync"
 
 	"github.com/meminfra/memory-layer/internal/pages"
@@ -187,14 +188,14 @@ func (r *changes) episodes(ctx context.Context) (err error) {
 		})
 		return nil
 	})
-	bySeq(r.out.Episodes, func(e *memory.Episode) int64 { return e.Seq })
+	sortRows(r.out.Episodes, func(i, j int) bool { return r.out.Episodes[i].Seq < r.out.Episodes[j].Seq })
 	return err
 }
 
-func bySeq[T any](list []T, seq func(*T) int64) {
-	order := func(a, b T) int { return cmp.Compare(seq(&a), seq(&b)) }
-	if !slices.IsSortedFunc(list, order) {
-		slices.SortFunc(list, order)
+// sortRows sorts by Seq; rows mostly come so, and are too large to move for nothing.
+func sortRows[T any](list []T, less func(i, j int) bool) {
+	if !sort.SliceIsSorted(list, less) {
+		sort.Slice(list, less)
 	}
 }
 
@@ -217,7 +218,7 @@ func (r *changes) items(ctx context.Context) (err error) {
 		}})
 		return nil
 	})
-	bySeq(r.out.Items, func(m *storage.ItemStates) int64 { return m.Seq })
+	sortRows(r.out.Items, func(i, j int) bool { return r.out.Items[i].Seq < r.out.Items[j].Seq })
 	if len(r.out.Items) == 0 {
 		r.out.Items = nil
 	}
