@@ -5,20 +5,14 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
-	"net/url"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/meminfra/memory-layer/meminfra"
 	"github.com/meminfra/memory-layer/meminfra/extract"
 	"github.com/meminfra/memory-layer/meminfra/memory"
-	"github.com/meminfra/memory-layer/meminfra/memtest/pgtest"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
 
@@ -201,93 +195,4 @@ func BenchmarkSearchFirst(b *testing.B) {
 	withMemories(b, func(b *testing.B, open func() *meminfra.MemoryLayer, user string) {
 		timed(b, func(i int) time.Duration { return askingOf(b, open(), user)(i) })
 	})
-}
-
-// BenchmarkPartitions compares a user's searches in a database that holds him
-// alone with those of a thousand hot users among PARTITIONS (by default 2,000,
-// of which 20 are hot), taking turns: ratio is what counts.
-func BenchmarkPartitions(b *testing.B) {
-	users, err := strconv.Atoi(os.Getenv("PARTITIONS"))
-	if err != nil {
-		users = 2_000
-	}
-	hot := users / 100
-	stores := []struct {
-		name    string
-		writers int // that fill at once: SQLite has one
-		open    func(testing.TB) storage.Store
-	}{{"sqlite", 1, openSQLite}, {"postgres", 4, openFastPostgres}}
-	for _, s := range stores {
-		b.Run(fmt.Sprintf("store=%s/partitions=%d/hot=%d", s.name, users, hot), func(b *testing.B) {
-			layer := func() *meminfra.MemoryLayer {
-				return newLayer(b, s.open(b), randomIDs, withEmbedder(newShelf(384, questions())), func(o *meminfra.Options) {
-					o.Now, o.Extractor = nil, builtIn(b)
-				})
-			}
-			alone, many := layer(), layer()
-			began := time.Now()
-			addAll(b, alone, "alone", chatter(100), 100)
-			fillPartitions(b, many, users, s.writers)
-			b.Logf("filled in %.0f s", time.Since(began).Seconds())
-			asking := make([]func(int) time.Duration, hot)
-			for i := range asking {
-				asking[i] = askingOf(b, many, fmt.Sprint("hot", i))
-				asking[i](0) // loads it
-			}
-			askAlone := askingOf(b, alone, "alone")
-			askAlone(0)
-			var apart, among []time.Duration
-			for i := 0; b.Loop(); i++ {
-				apart = append(apart, askAlone(i))
-				among = append(among, asking[i%hot](i))
-			}
-			slices.Sort(apart)
-			slices.Sort(among)
-			for _, p := range []int{10, 50} {
-				of := func(took []time.Duration) float64 { return float64(took[len(took)*p/100].Nanoseconds()) / 1e3 }
-				b.ReportMetric(of(apart), fmt.Sprintf("alone-p%d-µs", p))
-				b.ReportMetric(of(among), fmt.Sprintf("hot-p%d-µs", p))
-				if p == 50 {
-					b.ReportMetric(of(among)/of(apart), "ratio")
-				}
-			}
-		})
-	}
-}
-
-// fillPartitions adds users, one in a hundred of them hot, with 100 messages; the
-// others have one.
-func fillPartitions(b *testing.B, ml *meminfra.MemoryLayer, users, writers int) {
-	messages := chatter(100)
-	var next atomic.Int64
-	var all sync.WaitGroup
-	for range writers {
-		all.Go(func() {
-			for i := next.Add(1) - 1; i < int64(users) && !b.Failed(); i = next.Add(1) - 1 {
-				user, said := fmt.Sprint("cold", i), messages[8:9]
-				if i%100 == 0 {
-					user, said = fmt.Sprint("hot", i/100), messages
-				}
-				if _, err := ml.Add(context.Background(), addTo(user, "c", said...)); err != nil {
-					b.Error(err)
-				}
-			}
-		})
-	}
-	if all.Wait(); b.Failed() {
-		b.FailNow()
-	}
-}
-
-// openFastPostgres opens a database whose commits do not wait for the disk: what
-// fills it would do nothing else.
-func openFastPostgres(t testing.TB) storage.Store {
-	u, err := url.Parse(pgtest.URL(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	q := u.Query()
-	q.Set("synchronous_commit", "off")
-	u.RawQuery = q.Encode()
-	return openPostgresAt(t, migrated(t, u.String()))
 }

@@ -353,7 +353,7 @@ func (r *changes) vectors(ctx context.Context, c *conn) error {
 		e := memory.Embedding{Partition: r.p.Partition, Model: r.p.Model, OwnerKind: memory.OwnerKind(kept.Share(row.text())),
 			OwnerID: kept.Keep(row.text()), Part: int(row.number()), Change: row.number()}
 		raw := row.bytes()
-		if block == nil {
+		if block == nil && len(raw) > 0 {
 			block = pages.Make[float32](max(n, 1) * len(raw) / 4)
 		}
 		var err error
