@@ -64,7 +64,7 @@ bench-search: ## Measure searches end to end, warm and first, on both stores
 	$(GO) test ./meminfra -run '^$$' -bench 'SearchFirst' -benchtime 5x
 
 .PHONY: bench-partitions
-bench-partitions: ## Measure a hot user among 100,000 beside one alone (half an hour)
+bench-partitions: ## Measure a hot user among 100,000 beside one alone (ten minutes)
 	PARTITIONS=100000 $(GO) test ./meminfra -run '^$$' -bench Partitions -benchtime 5000x -timeout 3h
 
 .PHONY: bench-verify

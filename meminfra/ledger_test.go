@@ -92,11 +92,22 @@ func coveredRows(t *testing.T, store storage.Store, user string) map[string][]by
 	return rows
 }
 
+// changesOf reads all that an index of a user would, the rows whole.
 func changesOf(t *testing.T, store storage.Store, user string) storage.Changes {
 	t.Helper()
 	c, err := store.Changes(t.Context(), storage.ChangesParams{Partition: userPartition(user), Model: "hashed-512/1"})
 	if err != nil {
 		t.Fatal(err)
+	}
+	ids := make([]string, len(c.Episodes))
+	for i := range ids {
+		ids[i] = c.Episodes[i].ID
+	}
+	if c.Episodes, err = store.Episodes(t.Context(), userPartition(user), ids); err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range wholeItems(t, store, user, c.Items) {
+		c.Items[i].Item, c.Items[i].States = r.Item, r.States
 	}
 	return c
 }
@@ -104,9 +115,14 @@ func changesOf(t *testing.T, store storage.Store, user string) storage.Changes {
 // records reads all items of a user, by sequence number.
 func records(t *testing.T, store storage.Store, user string) []storage.ItemRecord {
 	t.Helper()
-	var ids []string
-	for _, it := range changesOf(t, store, user).Items {
-		ids = append(ids, it.ID)
+	return wholeItems(t, store, user, changesOf(t, store, user).Items)
+}
+
+func wholeItems(t *testing.T, store storage.Store, user string, items []storage.ItemStates) []storage.ItemRecord {
+	t.Helper()
+	ids := make([]string, len(items))
+	for i := range ids {
+		ids[i] = items[i].ID
 	}
 	list, err := store.Items(t.Context(), userPartition(user), ids)
 	if err != nil {
