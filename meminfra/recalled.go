@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/meminfra/memory-layer/meminfra/extract"
@@ -157,7 +158,8 @@ func (a *addition) touching(c *extract.Candidate, e *memory.Episode, start, end 
 
 // self is what stands for the user in what a candidate quotes, or in general.
 func (a *addition) self(c *extract.Candidate) recall.Self {
-	return recall.Self{Names: []string{memory.FoldName(a.req.UserName), memory.FoldName(a.req.UserID)}, Third: c != nil && c.Subject == memory.UserSubject}
+	names := append(strings.Fields(memory.FoldName(a.req.UserName)), memory.FoldName(a.req.UserID))
+	return recall.Self{Names: names, Third: c != nil && c.Subject == memory.UserSubject}
 }
 
 // isRecalled reports that all clauses of a quote, those apart that say too little,

@@ -235,6 +235,7 @@ func TestSentencesThatComeBackChanged(t *testing.T) {
 			{"You restore wooden boats\nby the sea.", "You restore wooden boats\nby the sea", true},
 			{"You restore wooden boats. By the sea.", "You restore wooden boats.", true},
 			{"They restore wooden boats by the sea.", "", true},
+			{"Ada Lace restores wooden boats by the sea.", "", true},
 			{"You told me: (you restore) wooden boats, by the sea", "restore) wooden boats, by the sea", true},
 			{"You restore wooden boats by the lake.", "", false},
 			{"You restore wooden boats by the sea and paint them red.", "", false},

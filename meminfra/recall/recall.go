@@ -31,7 +31,7 @@ type Sentence struct {
 
 // Self is what else stands for the user in a text.
 type Self struct {
-	Names []string // folded
+	Names []string // single words, folded
 	Third bool     // "he", "she" and "they"
 }
 
@@ -61,7 +61,7 @@ func Sentences(partition, text string, self Self) []Sentence {
 type Heard struct {
 	Start, End int
 	Keys       []Key
-	// Text is the longest of those runs.
+	// Text is the stretch that those runs lie in.
 	Text string
 	// Short is a clause that says too little by itself.
 	Short bool
@@ -71,30 +71,43 @@ type Heard struct {
 const longestRun = 4
 
 // Touching returns the clauses of a text that its stretch [start, end) touches,
-// without those that only say that something was said.
+// without those that only say that something was said. Each has its keys both with
+// self taken for the user and without, since what was handed out may have been
+// kept either way: see Pack.
 func Touching(partition, text string, start, end int, self Self) []Heard {
 	var list []Heard
-	all := clauses(text, self)
+	all, plain := clauses(text, self), clauses(text, Self{}) // of the same stretches
 	for i, c := range all {
 		if c.end <= start || c.start >= end || c.lead || len(c.words) == 0 || len(list) == most {
 			continue
 		}
-		from, to := max(0, i-longestRun+1), min(len(all), i+longestRun)
-		h := Heard{Start: c.start, End: c.end, Text: text[all[from].start:all[to-1].end], Short: !c.says()}
-		for a := from; a <= i; a++ {
-			for b := i + 1; b <= min(to, a+longestRun); b++ {
-				var words []string
-				for _, part := range all[a:b] {
-					words = append(words, part.words...)
-				}
-				if words = withoutLead(words); isLong(words) {
-					h.Keys = append(h.Keys, keyOf(partition, words))
-				}
-			}
-		}
-		list = append(list, h)
+		from, to := around(all, i)
+		list = append(list, Heard{Start: c.start, End: c.end, Text: text[all[from].start:all[to-1].end], Short: !c.says(),
+			Keys: slices.Concat(runs(partition, all, i), runs(partition, plain, i))})
 	}
 	return list
+}
+
+// around are the clauses [from, to) of the runs that the i-th is part of.
+func around(all []clause, i int) (from, to int) {
+	return max(0, i-longestRun+1), min(len(all), i+longestRun)
+}
+
+// runs are the keys of the runs that the i-th clause is part of.
+func runs(partition string, all []clause, i int) (keys []Key) {
+	from, to := around(all, i)
+	for a := from; a <= i; a++ {
+		for b := i + 1; b <= min(to, a+longestRun); b++ {
+			var words []string
+			for _, part := range all[a:b] {
+				words = append(words, part.words...)
+			}
+			if words = withoutLead(words); isLong(words) {
+				keys = append(keys, keyOf(partition, words))
+			}
+		}
+	}
+	return keys
 }
 
 // clause is a stretch of a text between marks, and its words as they are compared.
@@ -207,18 +220,24 @@ func Unpack(packed []byte) []Key {
 func keyWords(s string, self Self) []string {
 	s = strings.ReplaceAll(cases.Fold().String(norm.NFKC.String(visible(s))), "\u2019", "'")
 	var words []string
+	before := false // the word before is a name of the user
 	for w := range strings.FieldsFuncSeq(s, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsDigit(r) && r != '\'' && r != '+' && r != '#'
 	}) {
-		w = strings.Trim(w, "'")
-		w = self.word(w)
-		if n := len(words); n > 0 && words[n-1] == "the" && strings.HasPrefix(w, "@") {
-			words = words[:n-1] // the user
+		if w = strings.Trim(w, "'"); w == "" {
+			continue
 		}
-		words = append(words, strings.Fields(w)...)
+		named := self.isName(strings.TrimSuffix(w, "'s"))
+		w = self.word(w)
+		if n := len(words); n > 0 && (words[n-1] == "the" && strings.HasPrefix(w, "@") || before && named && words[n-1] == "@") {
+			words = words[:n-1] // "the user", "Ada Lace"
+		}
+		words, before = append(words, strings.Fields(w)...), named
 	}
 	return words
 }
+
+func (self Self) isName(w string) bool { return slices.Contains(self.Names, w) }
 
 // word is a word as it is compared.
 func (self Self) word(w string) string {
@@ -226,9 +245,9 @@ func (self Self) word(w string) string {
 	same, isPerson := samePerson[w]
 	third, isThird := thirdPerson[w]
 	switch {
-	case slices.Contains(self.Names, w):
+	case self.isName(w):
 		return "@"
-	case owns && slices.Contains(self.Names, name):
+	case owns && self.isName(name):
 		return "@'s"
 	case self.Third && isThird:
 		return third

@@ -86,6 +86,8 @@ func TestTouching(t *testing.T) {
 		{"You prefer: PostgreSQL, for backend projects.", recall.Self{}, true},
 		{"(You) prefer. PostgreSQL for. backend projects", recall.Self{}, true},
 		{"Ada prefers PostgreSQL for backend projects.", recall.Self{Names: []string{"ada"}}, true},
+		{"Ada Lace prefers PostgreSQL for backend projects.", recall.Self{Names: []string{"ada", "lace"}}, true},
+		{"Ada Lace prefers PostgreSQL for backend projects.", recall.Self{Names: []string{"ada"}}, false},
 		{"She prefers PostgreSQL for backend projects.", recall.Self{Third: true}, true},
 		{"She prefers PostgreSQL for backend projects.", recall.Self{}, false},
 		{"You prefer PostgreSQL.\nNot for backend projects.", recall.Self{}, false},
@@ -98,6 +100,14 @@ func TestTouching(t *testing.T) {
 		if known != c.known {
 			t.Errorf("%q: known again %v", c.again, known)
 		}
+	}
+	// What was handed out may have called the user by name.
+	const named = "Ada's desk is in the city of Lyon."
+	if got := recall.Touching("p", named, 0, 5, recall.Self{Names: []string{"ada"}}); len(got) != 1 || !slices.Contains(got[0].Keys, keys(named)[0]) {
+		t.Errorf("by its own words: %+v", got)
+	}
+	if !slices.Equal(keys("I live ' in Oslo."), keys("I live in Oslo.")) {
+		t.Error("an apostrophe alone is a word")
 	}
 	if got := recall.Touching("p", "Well, I live in Oslo. I keep bees there.", 6, 10, recall.Self{}); len(got) != 1 || got[0].Start != 5 {
 		t.Errorf("touched %+v", got)
