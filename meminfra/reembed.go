@@ -39,8 +39,9 @@ type missing struct {
 // the user's that has none: after a change of model, or an embedder that was
 // down. What is done stays done if it stops half-way, and the next call goes on.
 // Vectors of other models stay where they are and are never compared with these.
-// A text in which the model finds nothing gets none, and is not asked about again. Errors: ErrNoUser, ErrClosed, and those
-// of the embedder and the store. Source: design section 7; wild fault A14.
+// A text in which the model finds nothing gets none, and is not asked about again.
+// Errors: ErrNoUser, ErrClosed, and those of the embedder and the store. Source:
+// design section 7; wild fault A14.
 func (c Curator) Reembed(ctx context.Context, req ReembedRequest) (*ReembedResult, error) {
 	if _, err := c.m.partitionOf(req.UserID); err != nil {
 		return nil, fmt.Errorf("reembed: %w", err)

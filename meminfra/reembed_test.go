@@ -69,3 +69,19 @@ func TestReembedGoesOn(t *testing.T) {
 		}
 	})
 }
+
+// A stored vector that is cut short is an error on either store, and never read
+// as a shorter one.
+func TestVectorThatIsCutShort(t *testing.T) {
+	onTargets(t, func(t *testing.T, store storage.Store, target string) {
+		mustAdd(t, newLayer(t, store), addTo("ada", "c", said("m1", "I live in Lisbon.", 0)))
+		execute(t, target, `UPDATE embedding SET vector = substr(vector, 1, 7)`)
+		ml := newLayer(t, store)
+		if _, err := ml.Search(t.Context(), meminfra.SearchRequest{UserID: "ada", Query: "Lisbon"}); err == nil {
+			t.Error("a search reads it")
+		}
+		if _, err := ml.Curate().Reembed(t.Context(), meminfra.ReembedRequest{UserID: "ada"}); err == nil {
+			t.Error("reembed reads it")
+		}
+	})
+}

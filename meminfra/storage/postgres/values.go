@@ -110,6 +110,9 @@ type blockVector struct{ v, block *[]float32 }
 
 // ScanBytes implements pgtype.BytesScanner.
 func (s blockVector) ScanBytes(raw []byte) error {
+	if len(raw)%4 != 0 {
+		return fmt.Errorf("%d bytes are no stored vector", len(raw))
+	}
 	n := len(raw) / 4
 	var v []float32
 	if from := len(*s.block); n <= cap(*s.block)-from {
