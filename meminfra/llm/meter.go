@@ -155,10 +155,11 @@ type permitKey struct{}
 
 // Permit reports whether the budgets of the meters that a call goes through have
 // room for one more request of it: for who repeats or splits calls. used is what
-// the call's requests used so far, which no meter knows of yet. Errors:
+// the call's requests used so far, which no meter knows of yet; if that is nothing,
+// there is room, since the meters were asked before the call. Errors:
 // *BudgetError, and those of MeterOptions.Spent.
 func Permit(ctx context.Context, used Usage) error {
-	if permit, metered := ctx.Value(permitKey{}).(func(Usage) error); metered {
+	if permit, metered := ctx.Value(permitKey{}).(func(Usage) error); metered && used != (Usage{}) {
 		return permit(used)
 	}
 	return nil

@@ -47,10 +47,8 @@ func (s *steadyGenerator) Generate(ctx context.Context, req Request) (Response, 
 	var used Usage
 	var last Response
 	err := s.caller.do(ctx, func(ctx context.Context) (err error) {
-		if used != (Usage{}) {
-			if err := Permit(ctx, used); err != nil {
-				return err
-			}
+		if err := Permit(ctx, used); err != nil {
+			return err
 		}
 		last, err = s.Generator.Generate(using(ctx, used), req)
 		used = used.Plus(last.Usage)
@@ -75,10 +73,8 @@ func (s *steadyEmbedder) Embed(ctx context.Context, texts []string) ([][]float32
 
 func (s *steadyEmbedder) EmbedMetered(ctx context.Context, texts []string) (vectors [][]float32, used Usage, err error) {
 	err = s.caller.do(ctx, func(ctx context.Context) error {
-		if used != (Usage{}) {
-			if err := Permit(ctx, used); err != nil {
-				return err
-			}
+		if err := Permit(ctx, used); err != nil {
+			return err
 		}
 		v, u, err := EmbedMetered(using(ctx, used), s.Embedder, texts)
 		vectors, used = v, used.Plus(u)

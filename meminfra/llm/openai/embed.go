@@ -202,10 +202,8 @@ func (e *Embedder) request(ctx context.Context, texts []string, before llm.Usage
 	base64, length := e.config.Base64 && !e.numbers.Load(), e.config.Dimensions > 0 && !e.natural.Load()
 	var used llm.Usage
 	for {
-		if sum := before.Plus(used); sum != (llm.Usage{}) {
-			if err := llm.Permit(ctx, sum); err != nil {
-				return nil, used, err
-			}
+		if err := llm.Permit(ctx, before.Plus(used)); err != nil {
+			return nil, used, err
 		}
 		req := sdk.EmbeddingRequest{Input: texts, Model: sdk.EmbeddingModel(e.config.Model), EncodingFormat: sdk.EmbeddingEncodingFormatFloat}
 		if base64 {

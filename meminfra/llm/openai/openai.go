@@ -96,7 +96,6 @@ func (g *Generator) Generate(ctx context.Context, req llm.Request) (llm.Response
 		if !refusedHere(err) {
 			calls++
 		}
-		used := llm.Usage{Calls: calls}
 		if err == nil {
 			g.learnt.Store(&d)
 			out := response(resp)
@@ -106,11 +105,12 @@ func (g *Generator) Generate(ctx context.Context, req llm.Request) (llm.Response
 			}
 			return out, nil
 		}
+		used := llm.Usage{Calls: calls}
 		next, ok := d.without(req, err)
 		if !ok {
 			return llm.Response{Usage: used}, g.doer.Failure(err)
 		}
-		if err := llm.Permit(ctx, used); calls > 0 && err != nil {
+		if err := llm.Permit(ctx, used); err != nil {
 			return llm.Response{Usage: used}, err
 		}
 		d = next

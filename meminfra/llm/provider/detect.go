@@ -63,8 +63,7 @@ func Detect(ctx context.Context, o Options) []Finding {
 }
 
 // ollamaIsThere asks the server's version: whatever else may listen there does
-// not tell one. A redirect is no answer: it could
-// lead off the machine.
+// not tell one. A redirect is no answer: it could lead off the machine.
 func ollamaIsThere(ctx context.Context, base *http.Client) bool {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
