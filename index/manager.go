@@ -331,20 +331,6 @@ func (m *Manager) Bytes() int64 {
 	return m.bytes
 }
 
-// Loaded names the partitions in memory, sorted.
-func (m *Manager) Loaded() []string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	names := make([]string, 0, len(m.entries))
-	for name, el := range m.entries {
-		if el.Value.(*entry).loaded {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
 // Status is one index in memory.
 type Status struct {
 	Partition string

@@ -69,10 +69,18 @@ func get(t testing.TB, m *index.Manager, partition string, change int64) *index.
 	return p
 }
 
+// loaded names the partitions in memory, sorted.
+func loaded(m *index.Manager) (names []string) {
+	for _, s := range m.Status() {
+		names = append(names, s.Partition)
+	}
+	return names
+}
+
 func TestGet(t *testing.T) {
 	tb := newTable()
 	m := index.New(tb.load, engines, nil)
-	if p := get(t, m, "nobody", 0); p.Len() != 0 || tb.loads.Load() != 0 || len(m.Loaded()) != 0 {
+	if p := get(t, m, "nobody", 0); p.Len() != 0 || tb.loads.Load() != 0 || len(loaded(m)) != 0 {
 		t.Error("a partition without changes was loaded")
 	}
 	change := tb.add("p", 20)
@@ -85,8 +93,8 @@ func TestGet(t *testing.T) {
 	if q := get(t, m, "p", tb.add("p", 3)); q != p || p.Len() != 23 || tb.full.Load() != 1 {
 		t.Errorf("%d rows, %d full loads; want 23 and 1", q.Len(), tb.full.Load())
 	}
-	if m.Peek("p") != p || m.Peek("q") != nil || !slices.Equal(m.Loaded(), []string{"p"}) || m.Bytes() < 1000 {
-		t.Errorf("loaded %v, %d bytes", m.Loaded(), m.Bytes())
+	if m.Peek("p") != p || m.Peek("q") != nil || !slices.Equal(loaded(m), []string{"p"}) || m.Bytes() < 1000 {
+		t.Errorf("loaded %v, %d bytes", loaded(m), m.Bytes())
 	}
 	m.Drop("p")
 	m.Drop("p")
@@ -106,7 +114,7 @@ func TestGetErrors(t *testing.T) {
 	if _, err := m.Get(context.Background(), "p", change); !errors.Is(err, tb.fail) {
 		t.Errorf("error %v, want the loader's", err)
 	}
-	if len(m.Loaded()) != 0 || m.Peek("p") != nil {
+	if len(loaded(m)) != 0 || m.Peek("p") != nil {
 		t.Error("what failed to load is kept")
 	}
 	tb.fail = nil
@@ -221,8 +229,8 @@ func TestEviction(t *testing.T) {
 		}
 		get(t, m, name(0), 50) // in use, so it stays
 	}
-	if n := len(m.Loaded()); n != kept || m.Peek(name(0)) != first || m.Peek(name(1)) != nil {
-		t.Errorf("%d indexes are kept: %v", n, m.Loaded())
+	if n := len(loaded(m)); n != kept || m.Peek(name(0)) != first || m.Peek(name(1)) != nil {
+		t.Errorf("%d indexes are kept: %v", n, loaded(m))
 	}
 	evicted := get(t, m, name(1), 50)
 	if evicted.Len() != 50 || tb.full.Load() != partitions+1 {
@@ -237,8 +245,8 @@ func TestEviction(t *testing.T) {
 		t.Error("an index over the budget is loaded on every call")
 	}
 	get(t, small, name(3), 50)
-	if !slices.Equal(small.Loaded(), []string{name(3)}) {
-		t.Errorf("kept %v", small.Loaded())
+	if !slices.Equal(loaded(small), []string{name(3)}) {
+		t.Errorf("kept %v", loaded(small))
 	}
 }
 
@@ -328,14 +336,14 @@ func TestManagerConcurrently(t *testing.T) {
 				case 3:
 					m.Drop(partition)
 				case 5:
-					m.Loaded()
+					loaded(m)
 					m.Peek(partition)
 				}
 			}
 		})
 	}
 	all.Wait()
-	for _, name := range m.Loaded() {
+	for _, name := range loaded(m) {
 		m.Drop(name)
 	}
 	if m.Bytes() != 0 {

@@ -1,7 +1,7 @@
 // Package intent reads what a query asks for, by rules: which predicate of the
-// registry and in which time (Infer), which granularity of memory (Route), and
-// whether the newest version is wanted (NewestFirst). Everything here is a soft
-// hint: it feeds a branch or shifts a weight and never excludes a memory.
+// registry and in which time (Infer), and which granularity of memory (Route).
+// Everything here is a soft hint: it feeds a branch or shifts a weight and never
+// excludes a memory.
 package intent
 
 import (

@@ -130,19 +130,6 @@ func TestRoute(t *testing.T) {
 	}
 }
 
-func TestNewestFirst(t *testing.T) {
-	tests := map[string]bool{
-		"What is my latest address?": true, "the newest one": true, "What changed since May?": true,
-		"history of my jobs": true, "most recent trip": true,
-		"When did I move?": false, "Where do I live?": false, "": false, "sincerely": false,
-	}
-	for query, want := range tests {
-		if got := intent.NewestFirst(query); got != want {
-			t.Errorf("NewestFirst(%q) = %v, want %v", query, got, want)
-		}
-	}
-}
-
 func FuzzInfer(f *testing.F) {
 	for _, s := range []string{"Where do I live?", "Gina's job", "{value}", "’s", "i", "what be"} {
 		f.Add(s)
@@ -153,6 +140,5 @@ func FuzzInfer(f *testing.F) {
 			t.Error("an intent without a predicate")
 		}
 		intent.Route(query)
-		intent.NewestFirst(query)
 	})
 }

@@ -56,21 +56,6 @@ func several(query string) bool {
 	return false
 }
 
-var newestSigns = []string{
-	" latest ", " newest ", " most recent ", " most recently ", " since ", " history of ", " last time ", " up to date ", " freshest ",
-}
-
-// NewestFirst reports whether the query wants the newest version of a fact kept
-// on top: "latest", "newest", "since", "history of".
-func NewestFirst(query string) bool {
-	words := split(query)
-	parts := make([]string, len(words))
-	for i, w := range words {
-		parts[i] = w.said
-	}
-	return containsAny(" "+strings.Join(parts, " ")+" ", newestSigns)
-}
-
 func containsAny(text string, signs []string) bool {
 	for _, s := range signs {
 		if strings.Contains(text, s) {

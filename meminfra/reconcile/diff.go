@@ -89,11 +89,6 @@ type Plan struct {
 	Acts      []Act
 }
 
-// Empty reports whether nothing is to be written.
-func (p Plan) Empty() bool {
-	return len(p.New) == 0 && len(p.Changes) == 0 && len(p.Witnesses) == 0 && len(p.Clashes) == 0
-}
-
 // Reconcile is Live, Resolve and Diff in one: what to do about all statements
 // of one fact key, stored and new, at now.
 func Reconcile(stored []Version, statements []memory.Statement, now time.Time) Plan {

@@ -12,8 +12,6 @@
 package reconcile
 
 import (
-	"time"
-
 	"github.com/meminfra/memory-layer/meminfra/memory"
 )
 
@@ -66,17 +64,6 @@ type Conflict struct {
 type Resolution struct {
 	Intervals []Interval
 	Conflicts []Conflict
-}
-
-// Holder returns the interval that holds the fact key at t, and whether there
-// is one.
-func (r Resolution) Holder(t time.Time) (Interval, bool) {
-	for _, iv := range r.Intervals {
-		if iv.Holder && iv.Valid.Contains(t) {
-			return iv, true
-		}
-	}
-	return Interval{}, false
 }
 
 // Resolve folds all statements of one fact key into intervals, a holder for
