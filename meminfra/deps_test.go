@@ -25,7 +25,7 @@ var layers = [][]string{
 		"meminfra/llm/schema", "meminfra/llm/internal/wire", "meminfra/llm/replay", "meminfra/llm/llmtest"},
 	{"migrate/sqlite", "migrate/postgres", "meminfra/retrieve", "meminfra/memtest/pgtest",
 		"meminfra/llm/openai", "meminfra/llm/anthropic", "meminfra/extract/model", "meminfra/reconcile/manager", "meminfra/answer"},
-	{"meminfra/llm/provider", "meminfra/storage/sqlite", "meminfra/storage/postgres", "meminfra"},
+	{"meminfra/llm/provider", "meminfra/storage/sqlite", "meminfra/storage/postgres", "meminfra", "meminfra/memtest/sqlitetest"},
 	{"eval"},
 	{"eval/tune", "eval/suite"},
 	{"cmd/meminfra"},

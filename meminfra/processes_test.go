@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/meminfra/memory-layer/meminfra"
+	"github.com/meminfra/memory-layer/meminfra/memtest/sqlitetest"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
 
@@ -36,7 +37,7 @@ func TestWritersInTwoProcesses(t *testing.T) {
 // onTargets is onStores for tests that open the database a second time.
 func onTargets(t *testing.T, run func(t *testing.T, store storage.Store, target string)) {
 	sideBySide(t, func(t *testing.T) {
-		target := migratedSQLite(t)
+		target := sqlitetest.Migrated(t)
 		run(t, openSQLiteAt(t, target), target)
 	}, func(t *testing.T) {
 		target := migratedPostgres(t)

@@ -1,9 +1,6 @@
 package meminfra_test
 
 import (
-	"context"
-	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -11,6 +8,7 @@ import (
 	"github.com/meminfra/memory-layer/meminfra"
 	"github.com/meminfra/memory-layer/meminfra/memtest"
 	"github.com/meminfra/memory-layer/meminfra/memtest/pgtest"
+	"github.com/meminfra/memory-layer/meminfra/memtest/sqlitetest"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 	"github.com/meminfra/memory-layer/meminfra/storage/postgres"
 	"github.com/meminfra/memory-layer/meminfra/storage/sqlite"
@@ -38,7 +36,7 @@ func sideBySide(t *testing.T, onSQLite, onPostgres func(t *testing.T)) {
 
 func openSQLite(t testing.TB) storage.Store {
 	t.Helper()
-	return openSQLiteAt(t, migratedSQLite(t))
+	return openSQLiteAt(t, sqlitetest.Migrated(t))
 }
 
 func openSQLiteAt(t testing.TB, path string) storage.Store {
@@ -50,38 +48,6 @@ func openSQLiteAt(t testing.TB, path string) storage.Store {
 	t.Cleanup(func() { store.Close() })
 	return store
 }
-
-// migratedSQLite returns the path of a fresh file at its head, alone in a
-// folder: a copy, since migrating takes longer than many a test.
-func migratedSQLite(t testing.TB) string {
-	t.Helper()
-	raw, err := emptySQLite()
-	path := filepath.Join(t.TempDir(), "memory.db")
-	if err == nil {
-		err = os.WriteFile(path, raw, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-var emptySQLite = sync.OnceValues(func() ([]byte, error) {
-	folder, err := os.MkdirTemp("", "meminfra-test-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(folder)
-	path := filepath.Join(folder, "memory.db")
-	store, err := sqlite.Open(context.Background(), path)
-	if err == nil {
-		err = store.Close()
-	}
-	if err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
-})
 
 func openPostgres(t testing.TB) storage.Store {
 	t.Helper()

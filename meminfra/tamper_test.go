@@ -17,15 +17,16 @@ import (
 	"github.com/meminfra/memory-layer/meminfra/ledger"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/memtest"
+	"github.com/meminfra/memory-layer/meminfra/memtest/sqlitetest"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
 
 // onRaw runs a test on a fresh database of each store, with the database
 // beneath it open as well, without constraints: what somebody has who can write
-// to it. Every row of every table has a rowid.
+// to it. Every row of a table that the ledger covers has a rowid.
 func onRaw(t *testing.T, run func(t *testing.T, store storage.Store, raw *rawDB)) {
 	sideBySide(t, func(t *testing.T) {
-		path := migratedSQLite(t)
+		path := sqlitetest.Migrated(t)
 		store := openSQLiteAt(t, path)
 		raw := openRaw(t, "sqlite", "file:"+path+"?_pragma=ignore_check_constraints(1)&_pragma=foreign_keys(0)&_pragma=busy_timeout(5000)")
 		raw.listTables = `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE '%migrations'`
