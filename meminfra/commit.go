@@ -194,8 +194,8 @@ func (w *batch) addConflict(c memory.Conflict) {
 }
 
 // embed keeps a vector, and reports whether it says anything. One that does not
-// is kept as an empty one: its text need not be embedded again. No vector is that
-// of an embedder that failed.
+// is kept as an empty one: its text need not be embedded again. Nothing is kept
+// where there is none, since the embedder failed.
 func (w *batch) embed(owner memory.OwnerKind, id string, vector []float32) bool {
 	if len(vector) == 0 {
 		return false

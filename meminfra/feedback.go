@@ -37,10 +37,10 @@ type FeedbackResult struct {
 // successes s, a negative one to its failures f; its utility (s+1)/(s+f+2) moves
 // it a little in later searches. Episodes and shared items get none, nor does
 // what the user may not read any more: what is hidden from him since, forgotten,
-// expired or withdrawn. Errors:
-// ErrReward, ErrNotFound for a trace that this user does not have (any more:
-// traces are kept for 30 days), ErrKeyReused for a key with another reward,
-// ErrNoUser, ErrClosed. Source: papers.md section 3, outcome loop.
+// expired or withdrawn. Errors: ErrReward, ErrNotFound for a trace that this user
+// does not have (any more: traces are kept for 30 days), ErrKeyReused for a key
+// with another reward, ErrNoUser, ErrClosed. Source: papers.md section 3, outcome
+// loop.
 func (m *MemoryLayer) Feedback(ctx context.Context, req FeedbackRequest) (*FeedbackResult, error) {
 	res, err := m.feedback(ctx, req)
 	if err != nil {
@@ -102,7 +102,7 @@ func (m *MemoryLayer) reward(ctx context.Context, tx storage.Tx, rd *retrieve.Re
 	if err != nil {
 		return err
 	}
-	// A trace is as old as thirty days, and rights are those of now.
+	// The trace tells what he could read then.
 	found = slices.DeleteFunc(found, func(r storage.ItemRecord) bool {
 		return !rd.Admits(&r.Item) || r.Present().Status == memory.StatusWithdrawn
 	})

@@ -57,8 +57,8 @@ type Options struct {
 	// Predicates is the controlled vocabulary; nil is the shipped one.
 	Predicates *predicates.Registry
 	// IntentActions names the actions, in any spelling (sweepWeekly is sweep_weekly),
-	// that need a standing instruction whatever
-	// their arguments: see CheckRequest.NeedsIntent.
+	// that need a standing instruction whatever their arguments: see
+	// CheckRequest.NeedsIntent.
 	IntentActions []string
 	// Tenant separates installations in one database; "" is "default".
 	Tenant string

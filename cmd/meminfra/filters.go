@@ -120,7 +120,8 @@ func setFilter(doc map[string]any, pair string) error {
 	return nil
 }
 
-// parseTime reads a moment, or the day that begins with it in UTC; what names it in the error.
+// parseTime reads a moment, or a day as the moment at which it begins in UTC; what
+// names it in the error.
 func parseTime(what, value string) (time.Time, error) {
 	for _, form := range []string{time.RFC3339Nano, time.DateOnly} {
 		if t, err := time.Parse(form, value); err == nil && !t.IsZero() { // which would say "not given"

@@ -198,7 +198,7 @@ func (x *Index) Delete(row int) {
 			x.free = append(x.free, id)
 		}
 	}
-	clear(x.build.analyzer.stems)
+	clear(x.build.analyzer.stems) // nothing is kept of a text that may have been forgotten
 	x.rows[row] = doc{}
 	x.held.Clear(row)
 	x.n--

@@ -8,8 +8,8 @@ import (
 // StatesPreference reports whether a text says, in the first person, what its
 // speaker prefers, likes or always does: a preference, however it was classed.
 // It goes by English words, and common ones of some other languages, and leans to
-// yes, since it only ever keeps private what could have been shared. Source: design section 5 (scope); papers.md
-// section 9, T4.
+// yes, since it only ever keeps private what could have been shared. Source:
+// design section 5 (scope); papers.md section 9, T4.
 func StatesPreference(text string) bool {
 	since := far // words since the last "I"
 	ofMine := far

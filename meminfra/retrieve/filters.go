@@ -114,7 +114,7 @@ func members(data []byte) (n int) {
 	}
 }
 
-// SearchableKinds are the kinds that Filters.Kind knows.
+// searchableKinds are the kinds that Filters.Kind knows.
 var searchableKinds = []memory.Kind{memory.KindFact, memory.KindPreference, memory.KindEvent,
 	memory.KindExperience, memory.KindSummary, memory.KindEpisode}
 

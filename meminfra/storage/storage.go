@@ -260,9 +260,9 @@ type UnextractedParams struct {
 // items Vague, Supersedes, Root and Contributor, of states Cause.
 type Changes struct {
 	Head       Head
-	Reset      bool // since is older than the last erasure: these rows are all there is
-	Episodes   []memory.Episode
-	Items      []ItemStates
+	Reset      bool               // since is older than the last erasure: these rows are all there is
+	Episodes   []memory.Episode   // by Seq
+	Items      []ItemStates       // by Seq
 	Embeddings []memory.Embedding // of the rows above, all parts, in no order
 }
 

@@ -49,8 +49,8 @@ CREATE TABLE trace (
 );
 CREATE INDEX trace_at ON trace (partition, at);
 
--- Without a foreign key: one statement writes a trace and all its items, and a
--- check of every item would be a tenth of a search.
+-- Without a foreign key, which would look up the trace again for each item: one
+-- statement writes both, and doctor counts items without their trace.
 CREATE TABLE trace_item (
     partition  text COLLATE "C" NOT NULL,
     trace      text COLLATE "C" NOT NULL,

@@ -49,9 +49,10 @@ CREATE TABLE trace (
 );
 CREATE INDEX trace_at ON trace (partition, at);
 
--- Without a foreign key: one transaction writes a trace and all its items, and a
--- check of every item costs. Without row ids, since every search writes here and
--- a table and its key would be two trees to write to.
+-- Without a foreign key, which would look up the trace again for each item: one
+-- transaction writes both, and doctor counts items without their trace. Without
+-- row ids, since every search writes here and a table and its key would be two
+-- trees to write to.
 CREATE TABLE trace_item (
     partition  TEXT NOT NULL,
     trace      TEXT NOT NULL,

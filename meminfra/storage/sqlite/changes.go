@@ -58,7 +58,10 @@ func (s *Store) Changes(ctx context.Context, p storage.ChangesParams) (storage.C
 		}
 		r := &changes{c: c, p: p, since: since, out: &ch}
 		if since > 0 {
-			return errors.Join(r.rows(ctx), r.vectors(ctx, c))
+			if err := r.rows(ctx); err != nil {
+				return err
+			}
+			return r.vectors(ctx, c)
 		}
 		return s.whole(ctx, r)
 	})
@@ -126,17 +129,19 @@ type changes struct {
 }
 
 // from is a table's rows of the items, or episodes, that changed. All rows are
-// read by the index on change: in the order in which they lie there.
+// read by the table's index on change, if it has one: in the order in which they
+// lie there.
 func (r *changes) from(table, column string) (from string, args []any) {
-	from, args = table+` INDEXED BY `+table+`_change WHERE partition = ?1`, []any{r.p.Partition, r.since, r.p.Model}
+	args = []any{r.p.Partition, r.since, r.p.Model}
 	switch {
+	case r.since == 0 && (table == "item_derivation" || table == "item_origin"):
+		return table + ` WHERE partition = ?1`, args
 	case r.since == 0:
+		return table + ` INDEXED BY ` + table + `_change WHERE partition = ?1`, args
 	case column == "episode":
-		from = table + ` WHERE partition = ?1 AND episode` + said
-	default:
-		from = table + ` WHERE partition = ?1 AND item` + changed
+		return table + ` WHERE partition = ?1 AND episode` + said, args
 	}
-	return from, args
+	return table + ` WHERE partition = ?1 AND item` + changed, args
 }
 
 func (r *changes) each(ctx context.Context, table, key, columns string, fn func(*taken) error) error {
@@ -234,11 +239,7 @@ func (r *changes) ofItems(ctx context.Context, table, columns string, fn func(m 
 	if len(r.out.Items) == 0 {
 		return nil
 	}
-	from, args := r.from(table, "item")
-	if r.since == 0 && (table == "item_derivation" || table == "item_origin") {
-		from = table + ` WHERE partition = ?1`
-	}
-	return r.c.take(ctx, `item, `+columns, from, args, func(row *taken) error {
+	return r.each(ctx, table, "item", `item, `+columns, func(row *taken) error {
 		if m := r.at[row.text()]; m != nil {
 			fn(m, row)
 		}
