@@ -172,6 +172,18 @@ func (c *crowd) copy(b *testing.B, copies [][3]string) {
 	c.do(b, `COMMIT`)
 }
 
+// onCrowds runs a benchmark on each store, to be filled and settled.
+func onCrowds(b *testing.B, run func(b *testing.B, store storage.Store, c *crowd)) {
+	on := func(open func(*testing.B) (storage.Store, *crowd)) func(*testing.B) {
+		return func(b *testing.B) {
+			store, c := open(b)
+			run(b, store, c)
+		}
+	}
+	b.Run("store=sqlite", on(sqliteCrowd))
+	b.Run("store=postgres", on(postgresCrowd))
+}
+
 func newCrowd(b *testing.B, driver, dsn string, c crowd) *crowd {
 	db, err := sql.Open(driver, dsn)
 	if err != nil {

@@ -144,8 +144,8 @@ func askingOf(b *testing.B, ml *meminfra.MemoryLayer, user string) func(i int) t
 }
 
 // withMemories runs a benchmark over memories of 10,000 items and of 10,000
-// messages, and over one of a tenth, for two numbers of dimensions. Open returns
-// a layer of a new process, as it were.
+// messages, and over one of a tenth, for two numbers of dimensions, some time
+// after they were filled. Open returns a layer of a new process, as it were.
 func withMemories(b *testing.B, run func(b *testing.B, open func() *meminfra.MemoryLayer, user string)) {
 	sizes := []struct {
 		name  string
@@ -156,7 +156,7 @@ func withMemories(b *testing.B, run func(b *testing.B, open func() *meminfra.Mem
 		{"episodes=10000", false, chatter(10_000)},
 		{"items=10000", true, statements(10_000)},
 	}
-	benchStores(b, func(b *testing.B, store storage.Store) {
+	onCrowds(b, func(b *testing.B, store storage.Store, crowd *crowd) {
 		for _, size := range sizes {
 			for _, dim := range []int{384, 1536} {
 				b.Run(fmt.Sprintf("%s/dim=%d", size.name, dim), func(b *testing.B) {
@@ -170,6 +170,7 @@ func withMemories(b *testing.B, run func(b *testing.B, open func() *meminfra.Mem
 					}
 					user := fmt.Sprint(size.name, dim)
 					addAll(b, open(), user, size.list, 500) // known already on a repeated run
+					crowd.do(b, crowd.settle)
 					run(b, open, user)
 				})
 			}
@@ -177,12 +178,17 @@ func withMemories(b *testing.B, run func(b *testing.B, open func() *meminfra.Mem
 	})
 }
 
-// BenchmarkSearch searches a warm index: ten hits from SQL and a trace written.
-// p50-µs is what counts; the embedder's time is not in it.
+// BenchmarkSearch searches a warm index, a large one's graph included: ten hits
+// from SQL and a trace written. p50-µs is what counts; the embedder's time is not
+// in it.
 func BenchmarkSearch(b *testing.B) {
 	withMemories(b, func(b *testing.B, open func() *meminfra.MemoryLayer, user string) {
-		ask := askingOf(b, open(), user)
-		for i := range 16 { // builds the index, prepares the statements
+		ml := open()
+		if _, err := ml.Reindex(b.Context(), meminfra.IndexRequest{UserID: user}); err != nil {
+			b.Fatal(err)
+		}
+		ask := askingOf(b, ml, user)
+		for i := range 16 { // prepares the statements
 			ask(i)
 		}
 		timed(b, ask)

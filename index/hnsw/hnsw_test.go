@@ -32,7 +32,7 @@ func TestBelowThreshold(t *testing.T) {
 }
 
 func TestThreshold(t *testing.T) {
-	for dim, want := range map[int]int{384: 40_000, 1536: 20_000} {
+	for dim, want := range map[int]int{384: 16_000, 1536: 8_000} {
 		if got := Threshold(dim); got != want {
 			t.Errorf("Threshold(%d) is %d, want %d", dim, got, want)
 		}
@@ -301,7 +301,7 @@ func TestFirstOnesDead(t *testing.T) {
 	if !x.linker.ready() {
 		t.Fatal("the graph has no entry")
 	}
-	hits, err := x.linker.search(vectors[500], 10, 50)
+	hits, err := x.linker.search(vectors[500], nil, 10, 50)
 	if err != nil || len(hits) != 10 || hits[0].Row != 500 {
 		t.Fatalf("hits %v, error %v", hits, err)
 	}

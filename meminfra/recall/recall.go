@@ -237,19 +237,19 @@ func keyWords(s string, self Self) []string {
 	return words
 }
 
-func (self Self) isName(w string) bool { return slices.Contains(self.Names, w) }
+func (s Self) isName(w string) bool { return slices.Contains(s.Names, w) }
 
 // word is a word as it is compared.
-func (self Self) word(w string) string {
+func (s Self) word(w string) string {
 	name, owns := strings.CutSuffix(w, "'s")
 	same, isPerson := samePerson[w]
 	third, isThird := thirdPerson[w]
 	switch {
-	case self.isName(w):
+	case s.isName(w):
 		return "@"
-	case owns && self.isName(name):
+	case owns && s.isName(name):
 		return "@'s"
-	case self.Third && isThird:
+	case s.Third && isThird:
 		return third
 	case isPerson:
 		return same

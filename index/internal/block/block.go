@@ -70,9 +70,12 @@ func (b *Block) Bytes() int64 {
 	return vectors + 4*int64(room+cap(b.rows)+cap(b.slots)+cap(b.scale)+cap(b.slack)) + int64(cap(b.codes))
 }
 
-// All reports whether every row with a vector is admitted; a nil set is all rows.
-func (b *Block) All(admitted *index.Bitmap) bool {
-	return admitted == nil || admitted.CountAnd(b.held) == b.live
+// Admitted is how many rows with a vector are admitted; a nil set is all rows.
+func (b *Block) Admitted(admitted *index.Bitmap) int {
+	if admitted == nil {
+		return b.live
+	}
+	return admitted.CountAnd(b.held)
 }
 
 // Row returns the row in a slot, None for a dead one.
