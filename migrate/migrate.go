@@ -125,7 +125,7 @@ func (m *Migrator) Status(ctx context.Context, target string) (Status, error) {
 	defer db.Close()
 	version, dirty, err := m.version(ctx, db)
 	if err != nil {
-		return Status{}, m.fail("read the schema version of", target, err)
+		return Status{}, m.fail("read the schema version of", target, errors.Join(err, ctx.Err()))
 	}
 	return m.status(version, dirty), nil
 }
