@@ -64,9 +64,9 @@ func (m *MemoryLayer) Doctor(ctx context.Context, req DoctorRequest) (*DoctorRes
 		storage.Topic
 		remedy string
 	}{
-		{storage.TopicVectors, "meminfra reembed --user U: words find them until then"},
+		{storage.TopicVectors, "meminfra reembed --user U, with --team T or --public for what was told there: words find them until then"},
 		{storage.TopicOrphans, "restore a backup, or report it: this program leaves none behind"},
-		{storage.TopicExtractions, "meminfra reprocess --user U"},
+		{storage.TopicExtractions, "meminfra reprocess --user U, with --team T or --public for what U told there"},
 		{storage.TopicErasures, "meminfra doctor --fix, when nobody else reads the database"},
 		{storage.TopicExpired, "meminfra sweep"},
 	} {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/meminfra/memory-layer/meminfra"
+	"github.com/meminfra/memory-layer/meminfra/ledger"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/memtest"
 	"github.com/meminfra/memory-layer/meminfra/storage/sqlite"
@@ -302,6 +303,30 @@ func ExampleLedger_Verify() {
 	check(err)
 	fmt.Println(res.Partitions[0].Entries, res.Err())
 	// Output: 2 <nil>
+}
+
+// A key that comes later: Seal goes on with it in what was written without.
+func ExampleLedger_Seal() {
+	ctx := context.Background()
+	file, remove := tempFile()
+	defer remove()
+	store, err := sqlite.Open(ctx, file)
+	check(err)
+	defer store.Close()
+	before, err := meminfra.New(store, nil)
+	check(err)
+	_, err = before.Add(ctx, meminfra.AddRequest{UserID: "ada", ConversationID: "c1", Messages: []meminfra.Message{{Content: "I prefer PostgreSQL."}}})
+	check(err)
+	ml, err := meminfra.New(store, &meminfra.Options{LedgerKey: ledger.NewKey([]byte("a secret"))})
+	check(err)
+	found, err := ml.Ledger().Verify(ctx, meminfra.VerifyRequest{UserID: "ada"})
+	check(err)
+	_, err = ml.Ledger().Seal(ctx)
+	check(err)
+	sealed, err := ml.Ledger().Verify(ctx, meminfra.VerifyRequest{UserID: "ada"})
+	check(err)
+	fmt.Println(found.Partitions[0].Findings, sealed.Partitions[0].Entries, sealed.Err())
+	// Output: [entry 2: unkeyed] 3 <nil>
 }
 
 // From an answer to the words that it rests on.

@@ -131,7 +131,9 @@ var ErrOtherUser = errors.New("the export is of another user")
 // empty, what is missing where it is a beginning of the export. It is one
 // commit, which stands only if every line verifies; other writers of the user
 // wait for it. Vectors are not in an export: reembed makes them, and until then
-// only words find what was taken in. Errors: ErrDiverged, *ledger.LineError
+// only words find what was taken in. With Options.LedgerKey an export whose chain
+// has no entry made with a key is refused: anybody can make one; AsNew takes it.
+// Errors: ErrDiverged, *ledger.LineError
 // (ledger.ErrExport), ErrOtherUser, a *ledger.TamperError if what is there
 // already does not verify, ErrClosed.
 //

@@ -10,6 +10,7 @@ import (
 
 	"github.com/meminfra/memory-layer/meminfra"
 	"github.com/meminfra/memory-layer/meminfra/extract"
+	"github.com/meminfra/memory-layer/meminfra/ledger"
 	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/memtest"
@@ -44,12 +45,17 @@ type operationBench struct {
 }
 
 func (b *operationBench) layer(store storage.Store, edit ...func(*meminfra.Options)) *meminfra.MemoryLayer {
-	all := []func(*meminfra.Options){randomIDs, frozen, func(o *meminfra.Options) { o.Tenant, o.Extractor = b.tenant, builtIn(b) }}
+	all := []func(*meminfra.Options){randomIDs, frozen, func(o *meminfra.Options) {
+		o.Tenant, o.Extractor, o.OldLedgerKeys = b.tenant, builtIn(b), []ledger.Key{sealKey}
+	}}
 	if b.options != nil {
 		all = append(all, b.options(b))
 	}
 	return newLayer(b, store, append(all, edit...)...)
 }
+
+// sealKey is what seal goes on with; all verify with it.
+var sealKey = ledger.NewKey([]byte("secret"))
 
 // location is the item that says where ada lives.
 func (b *operationBench) location(history retrieve.History) string {
@@ -307,6 +313,15 @@ func waitingOperations() []operation {
 			options: func(*operationBench) func(*meminfra.Options) {
 				return func(o *meminfra.Options) { o.Extractor = verbatim{} }
 			}},
+		{name: "seal", options: func(*operationBench) func(*meminfra.Options) {
+			return func(o *meminfra.Options) { o.LedgerKey = sealKey }
+		}, run: func(b *operationBench, ml *meminfra.MemoryLayer) error {
+			res, err := ml.Ledger().Seal(b.Context())
+			if err == nil && (res.Sealed == 0 || res.Sealed > res.Partitions) {
+				b.Errorf("sealed %+v", res)
+			}
+			return err
+		}},
 		{name: "reembed", options: func(*operationBench) func(*meminfra.Options) { return withEmbedder(bagOfWords{"other", 8}) },
 			run: func(b *operationBench, ml *meminfra.MemoryLayer) error {
 				req := meminfra.ReembedRequest{UserID: "ada"}

@@ -50,8 +50,7 @@ func (m *MemoryLayer) Feedback(ctx context.Context, req FeedbackRequest) (*Feedb
 }
 
 func (m *MemoryLayer) feedback(ctx context.Context, req FeedbackRequest) (*FeedbackResult, error) {
-	partition, err := m.partitionOf(req.UserID)
-	if err != nil {
+	if _, err := m.partitionOf(req.UserID); err != nil {
 		return nil, err
 	}
 	if math.IsNaN(req.Reward) || req.Reward < -1 || req.Reward > 1 {
@@ -65,15 +64,11 @@ func (m *MemoryLayer) feedback(ctx context.Context, req FeedbackRequest) (*Feedb
 			return nil, err
 		}
 	}
-	trace, err := m.store.Trace(ctx, partition, req.TraceID)
-	if err != nil {
-		return nil, err
-	}
 	rd, err := m.retriever.Begin(ctx, req.UserID)
 	if err != nil {
 		return nil, err
 	}
-	res := &FeedbackResult{ID: m.newID(), Credited: credited(trace.Items)}
+	res := &FeedbackResult{ID: m.newID()}
 	err = m.store.Update(ctx, m.userPartition(req.UserID), func(tx storage.Tx) error {
 		return m.reward(ctx, tx, rd, req, res)
 	})
@@ -83,8 +78,14 @@ func (m *MemoryLayer) feedback(ctx context.Context, req FeedbackRequest) (*Feedb
 	return res, err
 }
 
-// reward writes the feedback, its credits and its ledger entry.
+// reward writes the feedback, its credits and its ledger entry. It reads the
+// trace in the same commit: what is forgotten until then takes no feedback.
 func (m *MemoryLayer) reward(ctx context.Context, tx storage.Tx, rd *retrieve.Reading, req FeedbackRequest, res *FeedbackResult) error {
+	trace, err := tx.Trace(ctx, req.TraceID)
+	if err != nil {
+		return err
+	}
+	res.Credited = credited(trace.Items)
 	if req.IdempotencyKey != "" {
 		old, err := tx.Feedback(ctx, req.TraceID, req.IdempotencyKey)
 		switch {

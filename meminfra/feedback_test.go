@@ -1,6 +1,7 @@
 package meminfra_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/meminfra/memory-layer/meminfra"
+	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
 
@@ -154,5 +156,51 @@ func TestFeedbackCreditsWhatIsStillThere(t *testing.T) {
 			t.Errorf("one was forgotten: %v", err)
 		}
 		verifies(t, "after all", ml, nil)
+	})
+}
+
+// forgetful is a store in which something happens just before a commit.
+type forgetful struct {
+	storage.Store
+	before func()
+}
+
+func (s *forgetful) Update(ctx context.Context, p memory.Partition, fn func(storage.Tx) error) error {
+	if f := s.before; f != nil {
+		s.before = nil
+		f()
+	}
+	return s.Store.Update(ctx, p, fn)
+}
+
+// What is forgotten while feedback is on its way takes none: no row with the
+// caller's key is left, nor the forgotten user's name.
+func TestFeedbackAfterAForgetInBetween(t *testing.T) {
+	onRaw(t, func(t *testing.T, store storage.Store, raw *rawDB) {
+		ml, between := newLayer(t, store, randomIDs), &forgetful{Store: store}
+		slow := newLayer(t, between, randomIDs)
+		for name, req := range map[string]func(id string) meminfra.ForgetRequest{
+			"item": func(id string) meminfra.ForgetRequest { return meminfra.ForgetRequest{UserID: "ada", ID: id} },
+			"user": func(string) meminfra.ForgetRequest { return meminfra.ForgetRequest{UserID: "ada", Everything: true} },
+		} {
+			item := mustAdd(t, ml, addTo("ada", name, said(name, "I speak Dutch.", 0))).Actions[0].ItemID
+			found := mustSearch(t, ml, meminfra.SearchRequest{UserID: "ada", Query: "Which languages do I speak?"})
+			between.before = func() {
+				if _, err := ml.Forget(t.Context(), req(item)); err != nil {
+					t.Error(err)
+				}
+			}
+			_, err := slow.Feedback(t.Context(), meminfra.FeedbackRequest{UserID: "ada", TraceID: found.TraceID, Reward: 1, IdempotencyKey: "ada's key"})
+			if !errors.Is(err, meminfra.ErrNotFound) {
+				t.Errorf("%s: %v", name, err)
+			}
+			if rows := raw.query(`SELECT key FROM feedback`); len(rows) > 0 {
+				t.Errorf("%s: feedback is left: %v", name, rows)
+			}
+			if rows := raw.query(`SELECT name FROM partition WHERE partition = $1`, userPartition("ada")); name == "user" && rows[0][0] != "" {
+				t.Errorf("the name of who was forgotten is back")
+			}
+			verifies(t, name, ml, nil)
+		}
 	})
 }

@@ -70,7 +70,10 @@ type Options struct {
 	// LedgerKey makes the ledger's hashes HMACs, so that whoever can write to
 	// the database but has no key cannot forge a chain; the zero key is plain
 	// SHA-256. It may change at any time: entries name the key they were made
-	// with. OldLedgerKeys are earlier ones, which verifying needs.
+	// with. OldLedgerKeys are earlier ones, which verifying needs. With one, a
+	// chain that has no entry made with a key, and an entry made without after
+	// one with, does not verify: a key that is set for memory written without
+	// needs one Ledger().Seal.
 	LedgerKey     ledger.Key
 	OldLedgerKeys []ledger.Key
 	// Now is the clock; nil is time.Now.

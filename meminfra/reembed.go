@@ -13,6 +13,11 @@ import (
 // ReembedRequest asks for the vectors that are missing.
 type ReembedRequest struct {
 	UserID string
+	// TeamID and Public are the memory of a team, whose member the user is, or
+	// everybody's, in place of the user's own: the vectors of all that is there,
+	// whoever told it.
+	TeamID string
+	Public bool
 	// Progress is told how many of how many texts have their vector; nil is not.
 	Progress func(done, total int)
 }
@@ -40,15 +45,15 @@ type missing struct {
 // down. What is done stays done if it stops half-way, and the next call goes on.
 // Vectors of other models stay where they are and are never compared with these.
 // A text in which the model finds nothing gets none, and is not asked about again.
-// Errors: ErrNoUser, ErrClosed, and those of the embedder and the store. Source:
-// design section 7; wild fault A14.
+// Errors: ErrNoUser, ErrNotMember, ErrTwoScopes, ErrClosed, and those of the
+// embedder and the store. Source: design section 7; wild fault A14.
 func (c Curator) Reembed(ctx context.Context, req ReembedRequest) (*ReembedResult, error) {
-	if _, err := c.m.partitionOf(req.UserID); err != nil {
+	p, err := c.m.reembedded(ctx, req)
+	if err != nil {
 		return nil, fmt.Errorf("reembed: %w", err)
 	}
-	p := c.m.userPartition(req.UserID)
 	out := &ReembedResult{Model: c.m.embedder.Model()}
-	ctx, tally := tallied(ctx, "reembed", p.ID())
+	ctx, tally := tallied(ctx, "reembed", c.m.userPartition(req.UserID).ID())
 	defer func() { out.Usage = tally.Lines() }()
 	list, err := c.m.unembedded(ctx, p.ID())
 	if err != nil {
@@ -66,6 +71,15 @@ func (c Curator) Reembed(ctx context.Context, req ReembedRequest) (*ReembedResul
 		}
 	}
 	return out, nil
+}
+
+// reembedded is the partition that the request means.
+func (m *MemoryLayer) reembedded(ctx context.Context, req ReembedRequest) (memory.Partition, error) {
+	rd, err := m.begin(ctx, req.UserID)
+	if err != nil {
+		return memory.Partition{}, err
+	}
+	return m.scope(rd, req.TeamID, req.Public)
 }
 
 // unembedded lists the rows of a partition without a vector of the model.

@@ -85,3 +85,48 @@ func TestVectorThatIsCutShort(t *testing.T) {
 		}
 	})
 }
+
+// What doctor finds without a vector in a team's memory and in everybody's, it
+// names the way to mend; a member of another team cannot, and two scopes are none.
+func TestReembedOfSharedMemory(t *testing.T) {
+	onStores(t, func(t *testing.T, store storage.Store) {
+		first := newLayer(t, store, randomIDs)
+		mustGrant(t, first, meminfra.GrantRequest{TeamID: "red", UserID: "ada"})
+		mustGrant(t, first, meminfra.GrantRequest{TeamID: "red", UserID: "bob"})
+		mustAdd(t, first, meminfra.AddRequest{UserID: "bob", ConversationID: "r", TeamID: "red", Messages: told("I live in Porto.")})
+		mustAdd(t, first, meminfra.AddRequest{UserID: "ada", ConversationID: "p", Public: true, Messages: told("I live in Faro.")})
+		ml := newLayer(t, store, randomIDs, func(o *meminfra.Options) { o.Embedder = bagOfWords{"other", 8} })
+		missing := func(want bool) {
+			t.Helper()
+			res, err := ml.Doctor(t.Context(), meminfra.DoctorRequest{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range res.Checks {
+				if c.Name == string(storage.TopicVectors) && (c.OK == want || want && (!strings.Contains(c.Remedy, "--team") || !strings.Contains(c.Remedy, "--public"))) {
+					t.Errorf("vectors are missing: %v, check %+v", want, c)
+				}
+			}
+		}
+		for name, c := range map[string]struct {
+			req  meminfra.ReembedRequest
+			want error
+		}{
+			"no member":  {meminfra.ReembedRequest{UserID: "eve", TeamID: "red"}, meminfra.ErrNotMember},
+			"two scopes": {meminfra.ReembedRequest{UserID: "ada", TeamID: "red", Public: true}, meminfra.ErrTwoScopes},
+			"no user":    {meminfra.ReembedRequest{TeamID: "red"}, meminfra.ErrNoUser},
+		} {
+			if _, err := ml.Curate().Reembed(t.Context(), c.req); !errors.Is(err, c.want) {
+				t.Errorf("%s: %v, want %v", name, err, c.want)
+			}
+		}
+		missing(true)
+		for _, req := range []meminfra.ReembedRequest{{UserID: "ada", TeamID: "red"}, {UserID: "bob", Public: true}} {
+			res, err := ml.Curate().Reembed(t.Context(), req)
+			if err != nil || res.Texts != 2 || res.Embedded != 2 {
+				t.Errorf("%+v: %+v, %v, want a message and an item", req, res, err)
+			}
+		}
+		missing(false)
+	})
+}

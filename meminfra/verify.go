@@ -52,7 +52,9 @@ func (r *VerifyResult) Err() error {
 
 // Verify recomputes the chain of a user's partition, or of all, and compares
 // every row it covers with what is stored now: hashes, digests, rows that no
-// entry names, rows that are gone and were not forgotten. Each partition is
+// entry names, rows that are gone and were not forgotten, messages and items of
+// another user, team or scope than the partition's, and with Options.LedgerKey a
+// chain or an end of it that was made without (see Seal). Each partition is
 // read as one snapshot; writers go on. What is wrong is in the result, whose
 // Err is then a *ledger.TamperError; an error means that it could not be
 // looked at. A user nobody knows verifies. Errors: ErrNoUser, ErrClosed.

@@ -106,7 +106,7 @@ Environment:
 	root.AddCommand(a.demoCommand(), a.initCommand(), a.configCommand(), a.usageCommand(), a.migrateCommand(), a.addCommand(), a.searchCommand(), a.answerCommand(),
 		a.getCommand(), a.listCommand(), a.historyCommand(), a.editCommand(), a.retractCommand(), a.grantCommand(), a.revokeCommand(), a.grantsCommand(), a.restoreCommand(),
 		a.deriveCommand(), a.staleCommand(), a.reprocessCommand(), a.reembedCommand(), a.indexCommand(), a.reindexCommand(), a.importCommand(), a.forgetCommand(), a.sweepCommand(), a.doctorCommand(), a.evalCommand(), a.versionCommand(),
-		a.verifyCommand(), a.checkpointCommand(), a.whyCommand(), a.exportCommand(),
+		a.verifyCommand(), a.checkpointCommand(), a.sealCommand(), a.whyCommand(), a.exportCommand(),
 		a.checkCommand(), a.confirmCommand(), a.feedbackCommand())
 	return root
 }

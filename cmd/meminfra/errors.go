@@ -96,6 +96,8 @@ func hintFor(err error) string {
 		return "again once the other process is done"
 	case errors.Is(err, storage.ErrUnreachable):
 		return "again with the server running, or another address in --db or DATABASE_URL"
+	case errors.Is(err, meminfra.ErrNoLedgerKey):
+		return "LEDGER_KEY, a secret, in the environment"
 	case errors.Is(err, meminfra.ErrMessageConflict):
 		return "another message id; a stored message never changes"
 	case errors.Is(err, meminfra.ErrNotCurrent):

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"database/sql"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,6 +60,50 @@ func TestLedgerCommands(t *testing.T) {
 		}
 		c.fails(exitFailure, "line 3", "--db", "sqlite:"+filepath.Join(folder, "third.db"), "import", "--format", "export", file)
 	})
+}
+
+// TestSealCommand: a key that is set later needs one seal.
+func TestSealCommand(t *testing.T) {
+	onStores(t, func(t *testing.T, c *cli) {
+		c.ok("add", "--user", "ada", "I live in Porto.")
+		c.fails(exitFailure, "no ledger key", "seal")
+		c.env["LEDGER_KEY"] = "a secret"
+		if o := c.run("verify"); o.code != exitFailure || !strings.Contains(o.stdout, "seal goes on with it") {
+			t.Errorf("verify: %+v", o)
+		}
+		if out := c.ok("seal"); out != "1 chain sealed, of 1\n" {
+			t.Errorf("seal: %q", out)
+		}
+		if out := c.ok("seal", "--json"); !strings.Contains(out, `"sealed":0`) {
+			t.Errorf("seal: %q", out)
+		}
+		c.ok("verify")
+	})
+}
+
+// TestReembedOfATeam: doctor's remedy for shared memory is a command that runs.
+func TestReembedOfATeam(t *testing.T) {
+	c := newCLI(t)
+	c.ok("grant", "--team", "red", "--user", "ada")
+	c.ok("add", "--user", "ada", "--team", "red", "I live in Porto.")
+	db, err := sql.Open("sqlite", filepath.Join(c.env["XDG_DATA_HOME"], "meminfra", "memory.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(`DELETE FROM embedding`); err != nil {
+		t.Fatal(err)
+	}
+	if o := c.run("doctor"); o.code != exitFailure || !strings.Contains(o.stdout, "--team T") {
+		t.Errorf("doctor: %+v", o)
+	}
+	c.fails(exitUsage, "no team", "reembed", "--user", "ada", "--team", "")
+	c.fails(exitUsage, "no team", "reprocess", "--user", "ada", "--team", "")
+	if out := c.ok("reembed", "--user", "ada", "--team", "red"); !strings.Contains(out, "2 texts") {
+		t.Errorf("reembed: %q", out)
+	}
+	c.ok("reprocess", "--user", "ada", "--team", "red")
+	c.ok("doctor")
 }
 
 // TestExportOfWhatIsHidden: what came through an agent that was revoked is not

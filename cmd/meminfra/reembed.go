@@ -15,7 +15,7 @@ func (a *app) reembedCommand() *cobra.Command {
 		asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use:   "reembed --user U [--json]",
+		Use:   "reembed --user U [--team T | --public] [--json]",
 		Short: "Make the vectors that are missing, after a change of model",
 		Long: "Makes the vectors of the present embedding model for everything that has none. It can\n" +
 			"be stopped at any time; the next run goes on.",
@@ -24,6 +24,9 @@ func (a *app) reembedCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if memory.IsBlank(req.UserID) {
 				return meminfra.ErrNoUser
+			}
+			if cmd.Flags().Changed("team") && memory.IsBlank(req.TeamID) {
+				return usage("--team names no team", "a team, or leave --team out")
 			}
 			return a.withMemory(cmd.Context(), false, func(ml *meminfra.MemoryLayer) error {
 				if a.progress {
@@ -47,6 +50,8 @@ func (a *app) reembedCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&req.UserID, "user", "", "whose memory (required)")
+	cmd.Flags().StringVar(&req.TeamID, "team", "", "the memory of this team, whose member the user is, instead of his own")
+	cmd.Flags().BoolVar(&req.Public, "public", false, "everybody's memory instead of the user's own")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was done as JSON")
 	return cmd
 }

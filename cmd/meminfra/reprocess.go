@@ -16,7 +16,7 @@ func (a *app) reprocessCommand() *cobra.Command {
 		asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use:   "reprocess --user U [--conversation C] [--upgrade] [--take-over]",
+		Use:   "reprocess --user U [--team T | --public] [--conversation C] [--upgrade] [--take-over]",
 		Short: "Extract what waits, or read again with a better extractor",
 		Long: "Extracts the messages whose extraction failed or was interrupted. With --upgrade also\n" +
 			"those that another extractor dealt with: nothing is undone or doubled, what is new is added.\n" +
@@ -26,6 +26,9 @@ func (a *app) reprocessCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if memory.IsBlank(req.UserID) {
 				return meminfra.ErrNoUser
+			}
+			if cmd.Flags().Changed("team") && memory.IsBlank(req.TeamID) {
+				return usage("--team names no team", "a team, or leave --team out")
 			}
 			return a.withMemory(cmd.Context(), false, func(ml *meminfra.MemoryLayer) error {
 				res, err := ml.Curate().Reprocess(cmd.Context(), req)
@@ -49,6 +52,8 @@ func (a *app) reprocessCommand() *cobra.Command {
 	cmd.Flags().StringVar(&req.ConversationID, "conversation", "", "one conversation only")
 	cmd.Flags().BoolVar(&req.Upgrade, "upgrade", false, "also what another extractor has dealt with")
 	cmd.Flags().BoolVar(&req.TakeOver, "take-over", false, "also what another run has begun and not finished")
+	cmd.Flags().StringVar(&req.TeamID, "team", "", "what the user told this team, instead of his own")
+	cmd.Flags().BoolVar(&req.Public, "public", false, "what the user told everybody, instead of his own")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was done as JSON")
 	return cmd
 }

@@ -13,11 +13,13 @@ const (
 	ReasonAlg          = "algorithm"       // an algorithm that no entry is made with
 	ReasonKeyMissing   = "key_missing"     // made with a key that was not given
 	ReasonKeyDropped   = "key_dropped"     // made without a key, after entries with one
+	ReasonUnkeyed      = "unkeyed"         // no entry was made with a key, and one is written with
 	ReasonUnreadable   = "unreadable"      // stored in a form that nothing here writes
 	ReasonChanged      = "changed"         // the row is not what the entry says
 	ReasonMissing      = "missing"         // the row is not there, and was not forgotten
 	ReasonUncovered    = "uncovered"       // no entry names the row
 	ReasonTwice        = "twice"           // more than one entry names the row
+	ReasonForeign      = "foreign"         // the row is of another user, team or scope than its partition
 	ReasonStillThere   = "still_there"     // an entry says that the row was forgotten
 	ReasonNeverWritten = "never_written"   // forgotten, and no earlier entry names it so
 	ReasonContent      = "content_hash"    // an episode's SHA-256 is not its content's

@@ -39,7 +39,9 @@ type Imported struct {
 // each object named. Errors: ErrDiverged, *LineError.
 func Import(ctx context.Context, tx storage.Tx, r *Reader, opts ImportOptions) (*Imported, error) {
 	head := tx.Head()
+	of := memory.Partition{Kind: r.Header.Kind, Name: r.Header.Name}
 	im := &importer{ctx: ctx, tx: tx, r: r, opts: opts, head: head, covered: newCoverage(), out: &Imported{},
+		owner: owner{named: of, partition: of.ID()},
 		links: links{keys: opts.Keys, current: opts.Current}, items: map[string]bool{}, last: map[string]memory.State{},
 		talks: map[string]*storage.Conversation{}}
 	if head.LedgerSeq > r.Header.Head {
@@ -74,6 +76,7 @@ type importer struct {
 	ended bool
 
 	links   links
+	owner   owner // the header, which no hash covers, must name whose the rows are
 	covered *coverage
 	closed  []mark                  // closings that states tell, with their lines in place of seq
 	items   map[string]bool         // that are there
@@ -116,6 +119,9 @@ func (im *importer) step() error {
 		im.passOver(len(im.entry.Objects))
 		if *row != im.end || im.links.seq != im.r.Header.Head || !bytes.Equal(im.links.hash, im.r.Header.Hash) {
 			return im.r.bad("not all of what was exported came before it")
+		}
+		if im.opts.Current != "" && !im.links.keyed && im.links.seq > 0 {
+			return im.r.bad("no entry was made with a key, and one is written with here")
 		}
 		return nil
 	}
@@ -206,6 +212,9 @@ func (im *importer) readRow(kind string, row any) error {
 		if named := im.entry.Objects[i]; named.Kind == kind && named.ID == o.ID {
 			if !bytes.Equal(named.Digest, o.Digest) {
 				return im.r.bad(kind + " changed")
+			}
+			if !im.owner.row(row) {
+				return im.r.bad(kind + " of another user")
 			}
 			im.passOver(i)
 			im.next = i + 1

@@ -64,6 +64,7 @@ func Verify(ctx context.Context, snap storage.Snapshot, opts Options) (*Report, 
 	v := &verification{snap: snap, opts: opts, row: snap.Row(), covered: newCoverage(),
 		links: links{keys: opts.Keys, current: opts.Current}, report: &Report{Findings: []Finding{}}}
 	v.report.Partition = v.row.Partition
+	v.owner = owner{named: v.row.Named, partition: v.row.Partition}
 	for _, step := range []func(context.Context) error{v.entries, v.rows, v.strays, v.rest} {
 		if err := step(ctx); err != nil {
 			return nil, err
@@ -78,6 +79,7 @@ type verification struct {
 	snap     storage.Snapshot
 	opts     Options
 	row      storage.PartitionRow
+	owner    owner
 	links    links
 	covered  *coverage
 	report   *Report
@@ -207,15 +209,22 @@ func (v *verification) state(s memory.State, bad error) error {
 	return nil
 }
 
+// content checks whose an episode is, and its hash.
 func (v *verification) content(e *memory.Episode) {
+	if !v.owner.episode(e) {
+		v.found(Finding{0, KindEpisode, e.ID, ReasonForeign})
+	}
 	if sha256.Sum256([]byte(e.Content)) != e.Hash {
 		v.found(Finding{0, KindEpisode, e.ID, ReasonContent})
 	}
 }
 
-// lookups checks the hashes that an item is found by: with another one, it
-// would be there and never be found.
+// lookups checks whose an item is, and the hashes that it is found by: with
+// another one, it would be there and never be found.
 func (v *verification) lookups(i *storage.ItemRow) {
+	if !v.owner.item(&i.Item) {
+		v.found(Finding{0, KindItem, i.ID, ReasonForeign})
+	}
 	text, fact := sha256.Sum256([]byte(extract.TextKey(i.Item))), sha256.Sum256([]byte(i.FactKey))
 	wrong := !bytes.Equal(i.TextHash, text[:])
 	if i.FactKey == "" {
@@ -273,12 +282,30 @@ func (v *verification) partition() {
 	if row.LedgerSeq != last.seq || !bytes.Equal(row.LedgerHead, last.hash) {
 		v.found(Finding{0, KindPartition, row.Partition, ReasonHead})
 	}
-	if row.Change > 0 && row.Named.ID() != row.Partition && (row.Named.Name != "" || row.Erased == 0) {
+	if row.Change > 0 && row.Named.ID() != row.Partition && !v.nameless() {
 		v.found(Finding{0, KindPartition, row.Partition, ReasonNames})
 	}
 	if at.Seq > last.seq {
 		v.found(Finding{last.seq + 1, KindEntry, "", ReasonCut})
 	}
+	if v.unkeyed() {
+		v.found(Finding{last.seq, KindEntry, "", ReasonUnkeyed})
+	}
+}
+
+// nameless reports the partition of a user who was forgotten.
+func (v *verification) nameless() bool {
+	return v.row.Named.Kind == memory.PartitionUser && v.row.Named.Name == "" && v.row.Erased > 0
+}
+
+// unkeyed reports a chain without an entry made with a key, where one is written
+// with: anybody can make such a chain. It is one from before the key only if
+// an entry with a key continues it, which holds all before it, or a checkpoint
+// has its end. A chain of which nothing is left guards nothing.
+func (v *verification) unkeyed() bool {
+	kept := v.opts.At.Seq == v.links.seq && bytes.Equal(v.opts.At.Hash, v.links.hash)
+	gone := v.nameless() && v.covered.rows == 0
+	return v.opts.Current != "" && !v.links.keyed && v.links.seq > 0 && !kept && !gone
 }
 
 // finish orders the findings and keeps the first ones.

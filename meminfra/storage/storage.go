@@ -172,6 +172,8 @@ type Tx interface {
 	Line(ctx context.Context, itemID string) ([]ItemRecord, error)
 	// ItemsByValue is Reader.ItemsByValue within the commit.
 	ItemsByValue(ctx context.Context, valueIDs []string) ([]ItemRecord, error)
+	// Trace is Reader.Trace within the commit: no erasure takes it meanwhile.
+	Trace(ctx context.Context, id string) (memory.Trace, error)
 	// Feedback returns what was given to a trace under a key. Errors: ErrNotFound.
 	Feedback(ctx context.Context, traceID, key string) (Feedback, error)
 	// Confirmation returns a confirmation that was asked for. Errors: ErrNotFound.

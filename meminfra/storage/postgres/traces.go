@@ -117,24 +117,41 @@ func traceItemColumns(items []memory.TraceItem) []any {
 
 // Trace implements storage.Reader.
 func (s *Store) Trace(ctx context.Context, partition, id string) (memory.Trace, error) {
-	var found []memory.Trace
-	var items []memory.TraceItem
-	err := s.snapshot(ctx, "trace", func(b *pgx.Batch) {
-		b.Queue(`
+	var r traceReading
+	err := s.snapshot(ctx, "trace", func(b *pgx.Batch) { r.ask(b, partition, id) })
+	return r.trace(err)
+}
+
+// Trace implements storage.Tx.
+func (t *tx) Trace(ctx context.Context, id string) (memory.Trace, error) {
+	var r traceReading
+	var b pgx.Batch
+	r.ask(&b, t.head.Partition, id)
+	return r.trace(t.send(ctx, "trace", &b))
+}
+
+// traceReading collects a trace and its items.
+type traceReading struct {
+	found []memory.Trace
+	items []memory.TraceItem
+}
+
+func (r *traceReading) ask(b *pgx.Batch, partition, id string) {
+	b.Queue(`
 SELECT partition, trace, kind, query, route, intent, degraded, model, prompt_hash, rungs, handed, at FROM trace
-WHERE partition = $1 AND trace = $2`, partition, id).Query(into(&found, scanTrace))
-		b.Queue(`
+WHERE partition = $1 AND trace = $2`, partition, id).Query(into(&r.found, scanTrace))
+	b.Queue(`
 SELECT rank, owner_kind, owner, shared, opened, cited, authority, score FROM trace_item
-WHERE partition = $1 AND trace = $2 ORDER BY shared, rank`, partition, id).Query(into(&items, scanTraceItem))
-	})
-	if err == nil && len(found) == 0 {
-		err = storage.ErrNotFound
+WHERE partition = $1 AND trace = $2 ORDER BY shared, rank`, partition, id).Query(into(&r.items, scanTraceItem))
+}
+
+// trace is what was read, given the error of reading it.
+func (r *traceReading) trace(err error) (memory.Trace, error) {
+	t, err := one(r.found, err)
+	if err == nil {
+		t.Items = r.items
 	}
-	if err != nil {
-		return memory.Trace{}, err
-	}
-	found[0].Items = items
-	return found[0], nil
+	return t, err
 }
 
 func scanTrace(row pgx.CollectableRow) (t memory.Trace, err error) {

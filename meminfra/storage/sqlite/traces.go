@@ -189,21 +189,29 @@ func (s *Store) Trace(ctx context.Context, partition, id string) (t memory.Trace
 	if t, ok := s.leftTrace(partition, id); ok {
 		return t, nil
 	}
+	err = s.view(ctx, func(c *conn) error { t, err = readTrace(ctx, c, partition, id); return err })
+	return t, err
+}
+
+// Trace implements storage.Tx. A trace that was left to a writer is written by
+// now: this commit has the writer.
+func (t *tx) Trace(ctx context.Context, id string) (memory.Trace, error) {
+	return readTrace(ctx, t.c, t.head.Partition, id)
+}
+
+func readTrace(ctx context.Context, c *conn, partition, id string) (t memory.Trace, err error) {
 	key := []any{partition, id}
-	err = s.view(ctx, func(c *conn) error {
-		err := c.row(ctx, `SELECT `+traceColumns+` FROM trace WHERE partition = ?1 AND trace = ?2`, key,
-			&t.Partition, &t.ID, &t.Kind, &t.Query, &t.Route, &t.Intent, scanList(&t.Degraded),
-			&t.Model, &t.PromptHash, scanList(&t.Rungs), scanBytes(&t.Handed), scanTime(&t.At))
-		if err != nil {
-			return err
-		}
-		t.Items, err = collect(ctx, c, `SELECT `+traceItemColumns+` FROM trace_item
-WHERE partition = ?1 AND trace = ?2 ORDER BY shared, rank`, key, scanTraceItem)
-		return err
-	})
+	err = c.row(ctx, `SELECT `+traceColumns+` FROM trace WHERE partition = ?1 AND trace = ?2`, key,
+		&t.Partition, &t.ID, &t.Kind, &t.Query, &t.Route, &t.Intent, scanList(&t.Degraded),
+		&t.Model, &t.PromptHash, scanList(&t.Rungs), scanBytes(&t.Handed), scanTime(&t.At))
 	if errors.Is(err, sql.ErrNoRows) {
 		return memory.Trace{}, storage.ErrNotFound
 	}
+	if err != nil {
+		return memory.Trace{}, err
+	}
+	t.Items, err = collect(ctx, c, `SELECT `+traceItemColumns+` FROM trace_item
+WHERE partition = ?1 AND trace = ?2 ORDER BY shared, rank`, key, scanTraceItem)
 	return t, err
 }
 

@@ -34,7 +34,14 @@ func traceFields(t *testing.T, s storage.Store) {
 		got, err := s.Trace(t.Context(), ada.ID(), trace.ID)
 		check(t, err)
 		same(t, "trace", got, trace)
+		commit(t, s, ada, func(tx storage.Tx) (err error) { got, err = tx.Trace(t.Context(), trace.ID); return err })
+		same(t, "trace in a commit", got, trace)
 	}
+	commit(t, s, bob, func(tx storage.Tx) error {
+		_, err := tx.Trace(t.Context(), "t1")
+		wantErr(t, "another partition's in a commit", err, storage.ErrNotFound)
+		return nil
+	})
 	_, err := s.Trace(t.Context(), ada.ID(), "none")
 	wantErr(t, "an unknown trace", err, storage.ErrNotFound)
 	_, err = s.Trace(t.Context(), bob.ID(), "t1")
