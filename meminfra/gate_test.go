@@ -192,10 +192,10 @@ func TestGateKnowsWhatStands(t *testing.T) {
 func TestGateWantsTheUsersWords(t *testing.T) {
 	onStores(t, func(t *testing.T, store storage.Store) {
 		ml := newLayer(t, store, script(byScript{
-			"thanks": {{Predicate: "decision", Value: "sweep_weekly", Quote: "Thanks."}, {Predicate: "payee", Value: "pay@other.example", Quote: "Thanks."}},
+			"thanks": {{Predicate: "decision", Value: "sweep_weekly", Quote: "Thanks for the help with everything."}, {Predicate: "payee", Value: "pay@other.example", Quote: "Thanks for the help with everything."}},
 			"go":     {{Predicate: "decision", Value: "sweep_weekly"}},
 		}), func(o *meminfra.Options) { o.IntentActions = []string{"sweepWeekly"} })
-		mustAdd(t, ml, addTo("ada", "c", by(memory.RoleUser, "thanks", "", "Thanks.")))
+		mustAdd(t, ml, addTo("ada", "c", by(memory.RoleUser, "thanks", "", "Thanks for the help with everything.")))
 		mustAdd(t, ml, addTo("bob", "c", by(memory.RoleUser, "go", "", "Please do sweep my account, weekly.")))
 		for _, user := range []string{"ada", "bob"} {
 			want := meminfra.GateNeedsConfirmation

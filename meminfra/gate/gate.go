@@ -3,18 +3,19 @@
 // likeness: what it cannot show to be the user's word does not pass.
 //
 // An argument passes if a current, authorised item of the caller's own carries
-// exactly its value and the message that the item quotes says it and means it: in
-// whole words, and not as a denial, a question, a condition or what somebody else
-// said, wherever in the message that shows. The last word counts: what the user
-// denied after he said it does not pass. What is not so, or only the assistant's or
-// a tool's, needs the user's confirmation; what no item carries is missing. An
-// action that itself needs to be wanted passes only under a current, authorised
-// instruction of that name (InstructionPredicate) that is said and meant likewise.
+// exactly its value and the message that the item quotes says it in a plain form: an
+// order, a short answer, a fact of his own, a filled-in form, in whole words, without
+// a denial or a doubt in it or in what the message says of it elsewhere. The last word
+// counts: what the user denied after he said it does not pass. What is not so, or only
+// the assistant's or a tool's, needs the user's confirmation; what no item carries is
+// missing. An action that itself needs to be wanted passes only under a current,
+// authorised instruction of that name (InstructionPredicate) that is ordered likewise.
 // Source: design section 8; papers.md section 5.
 //
-// What words mean is told by lists of words, English ones and the common ones of
-// some other languages, that err on the side of asking; what none of them is in is
-// not read. What the user copies from elsewhere without any sign of it is his word.
+// The plain forms are in forms.go, in English and a few each in German, French,
+// Spanish, Chinese and Japanese. Every other sentence is asked about. What the user
+// copies from elsewhere without any sign of it is his word, and that a fact of his is
+// one for this call is not looked at.
 package gate
 
 import (
@@ -25,7 +26,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/meminfra/memory-layer/meminfra/memory"
@@ -188,10 +188,7 @@ func Quoted(items []storage.ItemRecord) []string {
 // Decide gives the verdict on a call at a moment.
 func (g *Gate) Decide(c *Call, m Memory, now time.Time) Decision {
 	d := Decision{Verdict: Allow, Args: make(map[string]Finding, len(c.Args))}
-	verbs := map[string]bool{} // "cancel" denies no cancelling
-	for w := range strings.FieldsSeq(memory.FoldName(spaced(c.Action))) {
-		verbs[w] = against[w]
-	}
+	verbs := verbsOf(c.Action)
 	for name, value := range c.Args {
 		f := g.find(m, now, func(r *storage.ItemRecord) bool { return g.carries(r, name, value) },
 			func(content string, e *memory.Evidence, r *storage.ItemRecord) stance {

@@ -32,26 +32,26 @@ func worse(a, b stance) stance {
 	return b
 }
 
-// meant is how a message means the words at [start, end) of it. Their own words
-// are no sign of it, nor are those of besides: the names of what is to be done.
-func meant(content string, start, end int, besides map[string]bool) stance {
+// meant is how a message means the words at [start, end) of it, or, if they are none,
+// the action that begins there. Its denial is no sign of what it denies itself: the
+// words of verbs are the names of what is to be done.
+func meant(content string, start, end int, verbs map[string]bool) stance {
 	if from, to := around(content, start, end); to-from < len(content) {
-		return worse(doubts, meant(content[from:to], start-from, end-from, besides))
+		return worse(doubts, meant(content[from:to], start-from, end-from, verbs))
 	}
 	from, to := sentenceAt(content, start, end)
 	near := content[from:start] + " \u2026 " + content[end:to]
 	words := wordsOf(near)
 	for i := range words {
-		if besides[words[i].fold] {
+		if verbs[words[i].fold] {
 			words[i].fold = ""
 		}
 	}
 	switch {
 	case isNegated(words, near), hasAny(near, unspacedDenials):
 		return denies
-	case isAsked(wordsOf(content[from:start]), content[start:to]), isSupposed(words), hasAny(near, unspacedDoubts),
-		isUnread(words, near), isPast(wordsOf(content[from:start])), isTakenBack(content[to:]), isPassedOn(content[:from]),
-		isQuoted(content, from, start, end), isForeign(content, start, end):
+	case !isPlain(content[from:start], content[end:to], start == end, verbs), isTakenBack(content[to:]), isPassedOn(content[:from]),
+		isQuoted(content, from, start), isForeign(content, start, end):
 		return doubts
 	}
 	return asserts
@@ -155,74 +155,6 @@ func at(words []token, i int) string {
 	return words[i].fold
 }
 
-// isSupposed reports words that put what is said in another mouth or world.
-func isSupposed(words []token) bool {
-	for i, w := range words {
-		before, next := at(words, i-1), at(words, i+1)
-		switch {
-		case supposing[w.fold], w.raw == "may", w.raw == "o", w.raw == "ou":
-			return true
-		case toldOf[w.fold] && before != "i" && before != "we":
-			return true
-		case w.fold == "used" && next == "to", w.fold == "in" && next == "case", w.fold == "long" && next == "as",
-			w.fold == "plan" && next == "to", w.fold == "was" && next == "like", w.fold == "say" && (i == 0 || before == "let's" || before == "us"):
-			return true
-		case (w.fold == "me" || w.fold == "us") && next == "to" && !mine[before]: // Bob needs me to
-			return true
-		case w.fold == "me" && (before == "ask" || before == "check") || w.fold == "with" && before == "check":
-			return true
-		}
-	}
-	return false
-}
-
-// isAsked reports a question, by how it begins or by what follows.
-func isAsked(words []token, rest string) bool {
-	if strings.ContainsAny(rest, "?？؟") {
-		return true
-	}
-	if last := wordsOf(rest); len(last) > 1 && tags[last[len(last)-1].fold] {
-		return true
-	}
-	for i, w := range words {
-		if introduced[w.fold] {
-			continue
-		}
-		return askers[w.fold] || askersOf[w.fold] && asked[at(words, i+1)]
-	}
-	return false
-}
-
-// isPast reports that it only was so: "my payee was ...".
-func isPast(ahead []token) bool {
-	last := at(ahead, len(ahead)-1)
-	return last == "was" || last == "were" || last == "been"
-}
-
-// isUnread reports what these rules cannot read: another script, a sentence in a
-// language that they have no words of, signs and invisible characters.
-func isUnread(words []token, text string) bool {
-	for _, c := range text {
-		switch {
-		case unicode.IsLetter(c) && !unicode.In(c, unicode.Latin, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Lm),
-			unicode.Is(unicode.Cf, c), 0x334 <= c && c <= 0x338, unicode.Is(unicode.So, c) && !strings.ContainsRune("°©®™№", c):
-			return true
-		}
-	}
-	latin := 0
-	for _, w := range words {
-		if c, _ := utf8.DecodeRuneInString(w.raw); plain[w.fold] || w.fold == "" {
-			return false
-		} else if unicode.Is(unicode.Latin, c) {
-			latin++
-		}
-	}
-	return latin > mostUnknown
-}
-
-// mostUnknown is how many words may stand beside a value, none of them known.
-const mostUnknown = 3
-
 // isTakenBack reports a later sentence that takes back what was said: by its
 // words, or by a denial of "it" and the like.
 func isTakenBack(rest string) bool {
@@ -240,7 +172,7 @@ func isTakenBack(rest string) bool {
 			}
 			refers = refers || referring[w.fold]
 		}
-		if refers && (isNegated(words, text) || isSupposed(words) || slices.ContainsFunc(words, dismisses)) || hasAny(text, unspacedDenials) {
+		if refers && (isNegated(words, text) || slices.ContainsFunc(words, dismisses)) || hasAny(text, unspacedDenials) {
 			return true
 		}
 		from = to
@@ -250,7 +182,7 @@ func isTakenBack(rest string) bool {
 
 // dismisses reports a word that says of "it" that it is no wish of the user's.
 func dismisses(w token) bool {
-	return toldOf[w.fold] || textual[w.fold] || playing[w.fold] || w.fold == "forget" || w.fold == "leave"
+	return supposing[w.fold] || textual[w.fold] || playing[w.fold] || w.fold == "forget" || w.fold == "leave"
 }
 
 // isPassedOn reports that what was said before says of the rest that it is a text,
@@ -272,9 +204,9 @@ func isPassedOn(head string) bool {
 	return false
 }
 
-// isQuoted reports words within quotation marks or code, or struck out; what is
-// nothing but quoted itself, like a name, is not.
-func isQuoted(s string, from, start, end int) bool {
+// isQuoted reports a sentence within code or a quotation that began before it; of one
+// in it the forms know nothing.
+func isQuoted(s string, from, start int) bool {
 	if strings.Count(s[:start], "```")%2 == 1 || strings.Count(s[:start], "~~")%2 == 1 || strings.Count(s[:start], "{") > strings.Count(s[:start], "}") {
 		return true
 	}
@@ -282,12 +214,7 @@ func isQuoted(s string, from, start, end int) bool {
 	if strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t") {
 		return true
 	}
-	before, _ := utf8.DecodeLastRuneInString(s[:start])
-	after, _ := utf8.DecodeRuneInString(s[end:])
-	if strings.ContainsRune("\"“”„«»‘’'`「『‹›‚", before) && strings.ContainsRune("\"“”«»‘’'`」』‹›", after) {
-		return false
-	}
-	open := s[max(0, strings.LastIndex(s[:from], "\n\n")):start] // a quotation may have several sentences
+	open := s[max(0, strings.LastIndex(s[:from], "\n\n")):from]
 	for _, marks := range []string{"\"", "`"} {
 		if strings.Count(open, marks)%2 == 1 {
 			return true
@@ -299,8 +226,7 @@ func isQuoted(s string, from, start, end int) bool {
 			return true
 		}
 	}
-	own := s[from:start]
-	return strings.ContainsAny(own, "‘‚") || strings.HasPrefix(own, "'") || strings.Contains(own, " '")
+	return false
 }
 
 // isForeign reports words behind a mark of text that somebody else wrote and the

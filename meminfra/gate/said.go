@@ -23,7 +23,7 @@ const (
 // The value is said there in its own words or, of a controlled predicate, in words
 // that mean the same ("PG" for PostgreSQL): one that only a model put beside the
 // user's words is not the user's. Wherever else the message says it counts too.
-func (g *Gate) says(content string, start, end int, r *storage.ItemRecord, value string, besides map[string]bool) stance {
+func (g *Gate) says(content string, start, end int, r *storage.ItemRecord, value string, verbs map[string]bool) stance {
 	st, within := silent, false
 	for n, at := 0, 0; ; n++ {
 		i := strings.Index(folded(content[at:], value), folded(value, value))
@@ -40,14 +40,14 @@ func (g *Gate) says(content string, start, end int, r *storage.ItemRecord, value
 			continue
 		}
 		within = within || start <= i && to <= end
-		st = worse(st, meant(content, i, to, besides))
+		st = worse(st, meant(content, i, to, verbs))
 	}
 	for n, span := range g.spans(content, start, end, r, value) {
 		if within = true; n == mostPlaces {
 			st = worse(st, doubts)
 			break
 		}
-		st = worse(st, meant(content, span[0], span[1], besides))
+		st = worse(st, meant(content, span[0], span[1], verbs))
 	}
 	if !within {
 		return silent
@@ -189,10 +189,7 @@ func opens(s string) bool {
 // instruction, whatever a model makes of it.
 func wills(content string, start, end int, action string) stance {
 	name := strings.Fields(memory.FoldName(spaced(action)))
-	own := map[string]bool{}
-	for _, w := range name {
-		own[w] = true
-	}
+	verbs := verbsOf(action)
 	st, within, places := silent, false, 0
 	for at := 0; at < len(content); {
 		_, to := sentenceAt(content, at, at)
@@ -207,7 +204,7 @@ func wills(content string, start, end int, action string) stance {
 				continue
 			}
 			place := at + strings.LastIndex(content[at:to], verb)
-			st = worse(st, meant(content, place, place, own))
+			st = worse(st, meant(content, place, place, verbs))
 		}
 		at = to
 	}
@@ -217,15 +214,22 @@ func wills(content string, start, end int, action string) stance {
 	return st
 }
 
-// nouns come before a noun, and others before what others do.
-var nouns = wordSet("a an the my your his her its our their this that these those some any each every no he she it they who people everyone everybody")
+// verbsOf are the words of an action's name that say what is to be done: the first,
+// and any that else would deny, like "cancel".
+func verbsOf(action string) map[string]bool {
+	verbs := map[string]bool{}
+	for i, w := range strings.Fields(memory.FoldName(spaced(action))) {
+		verbs[w] = (i == 0 || against[w]) && !memory.IsNegation(w)
+	}
+	return verbs
+}
 
 // names returns the word that is the first of an action's name, as it is written,
 // if the others follow in order; "" for none.
 func names(words []token, name []string) (verb string) {
 	next := 0
-	for i, w := range words {
-		if next < len(name) && w.fold == name[next] && (next > 0 || i == 0 || !nouns[words[i-1].fold]) {
+	for _, w := range words {
+		if next < len(name) && w.fold == name[next] {
 			if next++; next == 1 {
 				verb = w.raw
 			}
