@@ -8,7 +8,6 @@ import (
 
 	"github.com/meminfra/memory-layer/meminfra"
 	"github.com/meminfra/memory-layer/meminfra/extract"
-	"github.com/meminfra/memory-layer/meminfra/llm"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/memtest"
 	"github.com/meminfra/memory-layer/meminfra/retrieve"
@@ -106,22 +105,24 @@ func TestShownIsNotComeBack(t *testing.T) {
 	})
 }
 
-// An answer that comes back is known again, though no memory reads like it.
+// An answer that comes back is known again, though no memory reads like it, and
+// though it calls the user by name.
 func TestAnswerThatComesBack(t *testing.T) {
 	onStores(t, func(t *testing.T, store storage.Store) {
-		const said1 = "Ada has her desk in the city of Lyon"
-		g := memtest.NewResponder(func(r llm.Request) string {
-			return `{"relevant":["m1"],"sufficient":true,"answer":"` + said1 + `.","citations":["m1"]}`
-		})
-		ml := newLayer(t, store, withEverything, func(o *meminfra.Options) { o.Generator = g })
+		const words = "Ada has her desk in the city of Lyon."
 		mustAdd(t, newLayer(t, store, withEverything), addTo("ada", "c", said("1", "My office is in Lyon.", 0)))
-		res, err := ml.Answer(t.Context(), meminfra.AnswerRequest{UserID: "ada", Query: "Where is my office?"})
-		if err != nil || res.Text == "" {
-			t.Fatalf("%+v, error %v", res, err)
+		r := &reader{t: t, words: []string{"Lyon"}, answer: words}
+		if res := mustAnswer(t, r.layer(store), "ada", "Where is my office?", 0); res.Text != words {
+			t.Fatalf("%q, degraded %v", res.Text, res.Degraded)
 		}
-		back := mustAdd(t, newLayer(t, store, withEverything, anHourLater), addTo("ada", "c", meminfra.Message{ID: "2", Role: "assistant", Content: strings.Trim(res.Text, "\u201c\u201d")}))
-		if len(back.Actions) != 0 || !strings.HasPrefix(reasons(back), "recalled") {
-			t.Errorf("answer %q: %v, rejected %s", res.Text, actionsOf(back), reasons(back))
+		later := newLayer(t, store, withEverything, anHourLater)
+		back := mustAdd(t, later, addTo("ada", "c", meminfra.Message{ID: "2", Role: "assistant", Content: words}))
+		if len(back.Actions) != 0 || reasons(back) != "recalled" {
+			t.Errorf("%v, rejected %s", actionsOf(back), reasons(back))
+		}
+		news := mustAdd(t, later, addTo("ada", "c", meminfra.Message{ID: "3", Role: "assistant", Content: "Ada has her desk in the city of Nice."}))
+		if len(news.Actions) != 1 {
+			t.Errorf("news: %v, rejected %s", actionsOf(news), reasons(news))
 		}
 	})
 }
