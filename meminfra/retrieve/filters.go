@@ -99,8 +99,8 @@ func ParseFilters(data []byte) (Filters, error) {
 	return f, nil
 }
 
-// members counts the braces and the words of a JSON document: of what was kept
-// as many as of what was given.
+// members counts the objects, names and texts of a JSON document: fewer are left
+// where something was passed over in reading it.
 func members(data []byte) (n int) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	for {

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"sort"
 	"sync"
@@ -93,7 +92,7 @@ func (s *Store) whole(ctx context.Context, r *changes) error {
 	}
 	rows := r.rows(ctx)
 	if other.Wait(); rows != nil || err != nil || seen {
-		return errors.Join(rows, err)
+		return cmp.Or(rows, err)
 	}
 	return r.vectors(ctx, r.c)
 }
