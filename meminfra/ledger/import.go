@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/meminfra/memory-layer/meminfra/extract"
@@ -44,6 +45,9 @@ func Import(ctx context.Context, tx storage.Tx, r *Reader, opts ImportOptions) (
 		owner: owner{named: of, partition: of.ID()},
 		links: links{keys: opts.Keys, current: opts.Current}, items: map[string]bool{}, last: map[string]memory.State{},
 		talks: map[string]*storage.Conversation{}}
+	if r.Header.Seq < 0 || r.Header.Seq > maxSeq {
+		return nil, r.bad("the header's number is none")
+	}
 	if head.LedgerSeq > r.Header.Head {
 		return nil, ErrDiverged
 	}
@@ -55,11 +59,21 @@ func Import(ctx context.Context, tx storage.Tx, r *Reader, opts ImportOptions) (
 			return nil, err
 		}
 	}
-	if err := errors.Join(im.flush(), im.putTalks()); err != nil {
+	if err := im.flush(); err != nil {
 		return nil, err
 	}
-	return im.out, im.whole()
+	if err := im.putTalks(); err != nil {
+		return nil, err
+	}
+	if err := im.whole(); err != nil {
+		return nil, err
+	}
+	return im.out, r.finish()
 }
+
+// maxSeq bounds the header's number, which no hash covers, so that counting on
+// from it has no end: the largest integer that every reader of JSON has exactly.
+const maxSeq = 1 << 53
 
 type importer struct {
 	ctx  context.Context
@@ -82,6 +96,10 @@ type importer struct {
 	items   map[string]bool         // that are there
 	last    map[string]memory.State // of each item that was there before: its last state
 	talks   map[string]*storage.Conversation
+	// extracted is the message and extractor of the last extraction, and seq the
+	// highest number of a row.
+	extracted [2]string
+	seq       int64
 	batch
 }
 
@@ -119,6 +137,9 @@ func (im *importer) step() error {
 		im.passOver(len(im.entry.Objects))
 		if *row != im.end || im.links.seq != im.r.Header.Head || !bytes.Equal(im.links.hash, im.r.Header.Hash) {
 			return im.r.bad("not all of what was exported came before it")
+		}
+		if im.seq > im.r.Header.Seq {
+			return im.r.bad("a row has a higher number than the header knows")
 		}
 		if im.opts.Current != "" && !im.links.keyed && im.links.seq > 0 {
 			return im.r.bad("no entry was made with a key, and one is written with here")
@@ -216,6 +237,7 @@ func (im *importer) readRow(kind string, row any) error {
 			if !im.owner.row(row) {
 				return im.r.bad(kind + " of another user")
 			}
+			im.count(row)
 			im.passOver(i)
 			im.next = i + 1
 			im.end.Rows++
@@ -223,6 +245,17 @@ func (im *importer) readRow(kind string, row any) error {
 		}
 	}
 	return im.r.bad(kind + " that its entry does not name")
+}
+
+// count notes the highest number of a row, which the header must cover: the next
+// one is counted on from there.
+func (im *importer) count(row any) {
+	switch r := row.(type) {
+	case *memory.Episode:
+		im.seq = max(im.seq, r.Seq)
+	case *memory.Item:
+		im.seq = max(im.seq, r.Seq)
+	}
 }
 
 // take puts a row into the batch, or remembers what is there already.
@@ -288,7 +321,14 @@ func (im *importer) putTalks() error {
 	return nil
 }
 
+// readExtraction takes where extraction stands with a message, in the order in
+// which it is written, so that no message comes twice.
 func (im *importer) readExtraction(x *memory.Extraction) error {
+	key := [2]string{x.EpisodeID, x.Extractor}
+	if slices.Compare(key[:], im.extracted[:]) <= 0 {
+		return im.r.bad("an extraction out of order")
+	}
+	im.extracted = key
 	im.end.Extractions++
 	im.size++
 	im.extractions = append(im.extractions, *x)
@@ -325,7 +365,11 @@ func (im *importer) flush() error {
 		func() error { return im.tx.PutExtractions(im.ctx, now.extractions) },
 		func() error { return im.tx.AppendEntries(im.ctx, now.entries) },
 	} {
-		if err := step(); err != nil {
+		err := step()
+		if errors.Is(err, storage.ErrConflict) { // nobody else writes meanwhile
+			return im.r.bad("rows before it that no store takes together")
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -81,6 +81,15 @@ func (x *Reader) next() (kind string, row any, err error) {
 	return kind, row, nil
 }
 
+// finish checks that nothing comes after the end.
+func (x *Reader) finish() error {
+	x.line++
+	if x.lines.Scan() || errors.Is(x.lines.Err(), bufio.ErrTooLong) {
+		return x.bad("something after the end")
+	}
+	return x.lines.Err()
+}
+
 func rowOf(kind string) any {
 	switch kind {
 	case lineHeader:
