@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -179,9 +180,17 @@ func TestForgedExportsLeaveNothing(t *testing.T) {
 	lines, other := linesOf(t, source, "ada"), linesOf(t, source, "bob")
 	onStores(t, func(t *testing.T, store storage.Store) {
 		to := newLayer(t, store, randomIDs)
-		refused := func(when string, before string) {
+		heads := func() map[string]storage.Head {
+			heads, err := store.Heads(t.Context(), userPartition("ada"), userPartition("bob"), userPartition(""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return heads
+		}
+		refused := func(when string, list []forgery) {
 			t.Helper()
-			for _, f := range forgeries(other) {
+			before := heads()
+			for _, f := range list {
 				forged := f.make(lines)
 				if slices.Equal(forged, lines) {
 					t.Fatalf("%s changes nothing", f.name)
@@ -193,21 +202,26 @@ func TestForgedExportsLeaveNothing(t *testing.T) {
 				if err != nil && strings.Contains(err.Error(), "Porto") {
 					t.Errorf("%s, %s: the error holds content: %v", when, f.name, err)
 				}
-				for _, user := range []string{"bob", ""} {
-					if exists(t, store, user) {
-						t.Fatalf("%s, %s: %q has something", when, f.name, user)
-					}
-				}
-				if got := dumpIf(t, store, "ada"); got != before {
-					t.Fatalf("%s, %s: something was written", when, f.name)
+				if got := heads(); !reflect.DeepEqual(got, before) { // a commit raises its number
+					t.Fatalf("%s, %s: something was written: %+v", when, f.name, got)
 				}
 			}
 		}
-		refused("empty", "")
+		all := forgeries(other)
+		if !strings.HasPrefix(store.Describe(), "sqlite") {
+			// How a line is read does not depend on the store, whose round trips
+			// take the time: some of each sort, and all that only a store refuses.
+			n := -1
+			all = slices.DeleteFunc(all, func(f forgery) bool {
+				n++
+				return n%5 != 0 && !strings.HasPrefix(f.name, "an extraction of") && !strings.HasPrefix(f.name, "an extraction in")
+			})
+		}
+		refused("empty", all)
 		if _, err := importInto(to, []byte(early)); err != nil {
 			t.Fatal(err)
 		}
-		refused("a beginning", dumpIf(t, store, "ada"))
+		refused("a beginning", all[:len(all)/3])
 		verifies(t, "after all", to, nil)
 		if _, err := importInto(to, []byte(strings.Join(lines, ""))); err != nil {
 			t.Fatalf("untouched: %v", err)
@@ -226,14 +240,6 @@ func TestForgedExportsLeaveNothing(t *testing.T) {
 		}
 		verifies(t, "the whole", to, nil)
 	})
-}
-
-func dumpIf(t *testing.T, store storage.Store, user string) string {
-	t.Helper()
-	if !exists(t, store, user) {
-		return ""
-	}
-	return dump(t, store, user)
 }
 
 // Where a key is set, an export that was made without one is refused: anybody

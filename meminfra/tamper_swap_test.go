@@ -1,13 +1,19 @@
 package meminfra_test
 
 import (
+	"crypto/sha256"
 	"errors"
+	"maps"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/meminfra/memory-layer/meminfra"
 	"github.com/meminfra/memory-layer/meminfra/ledger"
 	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/memtest/sqlitetest"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
 
@@ -224,4 +230,112 @@ func cutBack(raw *rawDB, change any, entry int64) {
 	raw.exec(`UPDATE item_state SET system_to = NULL`)
 	raw.exec(`DELETE FROM ledger WHERE seq > $1`, entry)
 	raw.exec(`UPDATE partition SET ledger_seq = (SELECT ledger_seq FROM early), ledger_head = (SELECT ledger_head FROM early)`)
+}
+
+// An older copy of the whole database, put in place of the present one, is as it
+// was written then; so is one that somebody wrote on. A newer checkpoint tells,
+// and a partition that is gone with all its rows, too.
+func TestOlderDatabaseIsFoundWithACheckpoint(t *testing.T) {
+	path := sqlitetest.Migrated(t)
+	store := openSQLiteAt(t, path)
+	ml := newLayer(t, store, randomIDs)
+	mustAdd(t, ml, addTo("ada", "c", said("m1", "I live in Lisbon.", 0)))
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	old, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store = openSQLiteAt(t, path)
+	ml = newLayer(t, store, randomIDs)
+	mustAdd(t, ml, addTo("ada", "c", said("m2", "I live in Porto.", 1)))
+	mustAdd(t, ml, addTo("bob", "c", said("m1", "I live in Faro.", 1)))
+	late := checkpoint(t, ml)
+
+	elsewhere := filepath.Join(t.TempDir(), "memory.db")
+	if err := os.WriteFile(elsewhere, old, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	replayed := newLayer(t, openSQLiteAt(t, elsewhere), randomIDs)
+	verifies(t, "without a checkpoint", replayed, nil)
+	reasons := func(when string, want map[string]string) {
+		t.Helper()
+		res, err := replayed.Ledger().Verify(t.Context(), meminfra.VerifyRequest{All: true, Checkpoint: late})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range res.Partitions {
+			if len(p.Findings) != 1 || p.Findings[0].Reason != want[p.Partition] {
+				t.Errorf("%s: %s: %v, want %s", when, p.Partition, p.Findings, want[p.Partition])
+			}
+		}
+		if len(res.Partitions) != len(want) {
+			t.Errorf("%s: %d partitions", when, len(res.Partitions))
+		}
+	}
+	want := map[string]string{userPartition("ada"): ledger.ReasonCut, userPartition("bob"): ledger.ReasonCut}
+	reasons("an older copy", want)
+	mustAdd(t, replayed, addTo("ada", "c", said("m3", "I live in Paris.", 1), said("m4", "I speak Dutch.", 2)))
+	want[userPartition("ada")] = ledger.ReasonReplaced
+	reasons("written on", want)
+}
+
+// Tampering that agrees in several tables: each fits the others, and none the
+// entries that were made of them. The entries cannot be made anew with a key.
+func TestTamperingInSeveralTablesIsNamed(t *testing.T) {
+	onRaw(t, func(t *testing.T, store storage.Store, raw *rawDB) {
+		ml := newLayer(t, store, randomIDs, func(o *meminfra.Options) { o.LedgerKey = ledger.NewKey([]byte("secret")) })
+		mustAdd(t, ml, addTo("ada", "c", said("m1", "I live in Porto.", 0)))
+		mustAdd(t, ml, addTo("ada", "c", said("m2", "I live in Lagos.", 1)))
+		named := func(what string, tables []string, want map[string]bool) {
+			t.Helper()
+			got := map[string]bool{}
+			for _, f := range verify(t, ml, nil).Findings {
+				got[f.Kind+" "+f.Reason] = true
+			}
+			if !maps.Equal(got, want) {
+				t.Errorf("%s: %v, want %v", what, got, want)
+			}
+			for _, table := range tables {
+				raw.exec(`DELETE FROM ` + table)
+				raw.exec(`INSERT INTO ` + table + ` SELECT * FROM kept_` + table)
+			}
+			verifies(t, what+" undone", ml, nil)
+		}
+		tables := []string{"episode", "item", "evidence", "item_state", "decision", "ledger", "partition"}
+		for _, table := range tables {
+			raw.exec(`CREATE TABLE kept_` + table + ` AS SELECT * FROM ` + table)
+		}
+		for _, c := range []string{"episode.content", "item.text", "item.value", "item.fact_key", "evidence.quote"} {
+			table, column, _ := strings.Cut(c, ".")
+			raw.exec(`UPDATE ` + table + ` SET ` + column + ` = replace(` + column + `, 'Porto', 'Paris')`)
+		}
+		sum := sha256.Sum256([]byte("I live in Paris."))
+		raw.exec(`UPDATE episode SET sha256 = $1 WHERE content LIKE '%Paris%'`, sum[:])
+		key := sha256.Sum256([]byte(memory.NormalText("I live in Paris")))
+		raw.exec(`UPDATE item SET text_hash = $1 WHERE text LIKE '%Paris%'`, key[:])
+		named("another city everywhere", tables[:3], map[string]bool{"episode changed": true, "item changed": true, "evidence changed": true})
+
+		// The first item and all that belongs to it, as if it had never been said.
+		first := `(SELECT item FROM item WHERE text LIKE '%Porto%')`
+		raw.exec(`DELETE FROM episode WHERE content LIKE '%Porto%'`)
+		raw.exec(`DELETE FROM evidence WHERE item IN ` + first)
+		raw.exec(`DELETE FROM item_state WHERE item IN ` + first)
+		raw.exec(`DELETE FROM decision WHERE item IN ` + first)
+		raw.exec(`DELETE FROM item WHERE text LIKE '%Porto%'`)
+		named("never said", tables[:5], map[string]bool{"episode missing": true, "evidence missing": true, "state missing": true,
+			"close missing": true, "decision missing": true, "item missing": true})
+
+		// The last commit, with its entries and the head, but for one row.
+		seq := raw.query(`SELECT max(seq) FROM ledger`)[0][0]
+		raw.exec(`DELETE FROM ledger WHERE seq = $1`, seq)
+		raw.exec(`UPDATE partition SET ledger_seq = ledger_seq - 1, ledger_head = (SELECT hash FROM ledger ORDER BY seq DESC LIMIT 1)`)
+		raw.exec(`DELETE FROM item WHERE text LIKE '%Lagos%'`)
+		raw.exec(`DELETE FROM evidence WHERE quote LIKE '%Lagos%'`)
+		last := verify(t, ml, nil).Findings
+		if !slices.ContainsFunc(last, func(f ledger.Finding) bool { return f.Reason == ledger.ReasonUncovered && f.Kind == ledger.KindState }) {
+			t.Errorf("half of a commit is cut off: %v", last)
+		}
+	})
 }
