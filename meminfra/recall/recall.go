@@ -76,16 +76,42 @@ const longestRun = 4
 // kept either way: see Pack.
 func Touching(partition, text string, start, end int, self Self) []Heard {
 	var list []Heard
+	from, to := window(text, start, end)
+	text, start, end = text[from:to], start-from, end-from
 	all, plain := clauses(text, self), clauses(text, Self{}) // of the same stretches
 	for i, c := range all {
 		if c.end <= start || c.start >= end || c.lead || len(c.words) == 0 || len(list) == most {
 			continue
 		}
-		from, to := around(all, i)
-		list = append(list, Heard{Start: c.start, End: c.end, Text: text[all[from].start:all[to-1].end], Short: !c.says(),
+		first, last := around(all, i)
+		list = append(list, Heard{Start: from + c.start, End: from + c.end, Text: text[all[first].start:all[last-1].end], Short: !c.says(),
 			Keys: slices.Concat(runs(partition, all, i), runs(partition, plain, i))})
 	}
 	return list
+}
+
+// window is the part of a text in which all runs lie that its stretch [start, end)
+// touches: a text may be long, and have a quote in each line.
+func window(text string, start, end int) (from, to int) {
+	marks := 0
+	for from = start; from > 0; {
+		r, size := utf8.DecodeLastRuneInString(text[:from])
+		if endsSentence(r) && !insideNumber(text, from-size) {
+			if marks++; marks == longestRun {
+				break
+			}
+		}
+		from -= size
+	}
+	marks, to = 0, max(start, end-1)
+	for to < len(text) && marks < longestRun {
+		r, size := utf8.DecodeRuneInString(text[to:])
+		if endsSentence(r) && !insideNumber(text, to) {
+			marks++
+		}
+		to += size
+	}
+	return from, to
 }
 
 // around are the clauses [from, to) of the runs that the i-th is part of.

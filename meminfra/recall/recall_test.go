@@ -1,6 +1,7 @@
 package recall_test
 
 import (
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -100,6 +101,18 @@ func TestTouching(t *testing.T) {
 		if known != c.known {
 			t.Errorf("%q: known again %v", c.again, known)
 		}
+	}
+	// What is said far away changes nothing.
+	const near, far = "I keep bees. I paint; I sing. Yes, I live in Oslo, by 3.5 m of water: there. I ski. I sew. I swim.", "One more “thing” was said. "
+	at := strings.Index(near, "live")
+	alone := recall.Touching("p", near, at, at+30, recall.Self{})
+	all := recall.Touching("p", strings.Repeat(far, 99)+near+strings.Repeat(far, 99), at+99*len(far), at+30+99*len(far), recall.Self{})
+	for i := range all {
+		all[i].Start, all[i].End = all[i].Start-99*len(far), all[i].End-99*len(far)
+	}
+	if len(alone) != 2 || !reflect.DeepEqual(all, alone) || alone[0].Text != " I paint; I sing. Yes, I live in Oslo, by 3.5 m of water: there. I ski" ||
+		alone[1].Text != " I sing. Yes, I live in Oslo, by 3.5 m of water: there. I ski. I sew" {
+		t.Errorf("in a long text %+v\nalone %+v", all, alone)
 	}
 	// What was handed out may have called the user by name.
 	const named = "Ada's desk is in the city of Lyon."
