@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -17,21 +18,22 @@ import (
 // have. A form is a regular expression on words: a word stands for itself, a capital
 // for a kind of words (see kinds), several capitals for one of these parts.
 var parts = map[string]string{
-	"OPEN":   `(W|C)`,
-	"AHEAD":  `(D V|D|P|as|F (D V?|N|OPEN)|R|N|T|OPEN V?)*`,
-	"AWAY":   `(D V|D|Y|as|F (D V?|N|OPEN)|R|N|T|OPEN V?)*`,
+	"OPEN":   `(W|C|B)`,
+	"AHEAD":  `(D V|D|P|F (D V?|N|OPEN)|R|N|T|W V?|C|B)*`,
+	"AWAY":   `(D V|D|Y|F (D V?|N|OPEN)|R|N|T|W V?|C|B)*`,
 	"MORE":   `(D V|D|P|F|N|OPEN)*`,
 	"ON":     `on (the? (T|N|back|record|page OPEN|file|list)|my (phone|mobile|computer|laptop|calendar|list))`,
 	"WITH":   `with (my|the) OPEN{0,2}(card|account|file|report|attachment)`,
-	"BESIDE": `Q?(T on?|N (OPEN|am)?|at once|P it|(P|F|D V|D) MORE|as (F? D MORE|F T|W)|about (P|D V|D) MORE|ON|WITH|and V MORE|and C)`,
+	"BESIDE": `Q?(T on?|N (OPEN|am)?|at once|P it|(P|F) MORE|as (F? D MORE|F T|usual|agreed|printed|payee)|about (P|D V|D) MORE|ON|WITH|and V MORE|and C)|(D V|D) MORE`,
 	"TAIL": `(BESIDE|Q?(account|card|am|pm|points|percent|degrees|euros|dollars|people|only|first|again|too|after all|please|thanks|thank you|bitte))*` +
 		`(Q C)?`,
-	"LEAD": `((hi|hello|hey|dear) C?|please|kindly|now|then|so|and|always|just|also|ok|okay|yes|well|sure|thanks|reminder L|bitte|Q)*`,
+	"LEAD": `((hi|hello|hey) C?|please|kindly|now|then|so|and|always|just|also|ok|okay|yes|well|sure|thanks|reminder L|bitte|Q)*`,
 	"POLITE": `(go ahead and|let us|let's|remind me to|(make|be) sure to|remember to|(can|could|will|would) you please|i (recommend|told you) to|` +
 		`(i|we) A*(want|need|would like|wish) you? to|(i'd|we'd) like you? to)?`,
 	"WHEN":  `((P|D|F|on|since|as)(D|P|F|on|N|OPEN){0,4})? T on? Q?`,
 	"FACT":  `((D (D|P|F|on|N|T|OPEN)+(is|are)(D|P|F|R|N|T|OPEN|V|than)*(Q so?|Q? and))|OPEN (is|are)(D|N|T|OPEN)* Q so|(i|we) OPEN (D|P|F|N|T|OPEN|last)* and)`,
-	"START": `LEAD (WHEN)?(FACT)? LEAD POLITE do? LEAD`,
+	"BEGIN": `LEAD (WHEN)?(FACT)?`,
+	"ASK":   `LEAD POLITE do? LEAD`,
 	"THING": `(D (new|current|main|full|own|usual|regular)?((W|V){1,2}|C)((P|on|with|F (the|la|der|des)) (D|that)? last? W{1,2})*)`,
 	"SUCH":  `(that (has to be|is|was|ends|leaks|failed|expires)(D|P|on|W|T|N|after|so)*)?`,
 	"BE":    `(is|are|ist|sind|est|sont|es|son)`,
@@ -42,34 +44,41 @@ var parts = map[string]string{
 	"FIELD": `((my|our|the|new)? OPEN{0,2} LABEL L)`,
 }
 
+// states are what a user says to be so, up to the value.
+var states = []string{
+	`(i|we|ich|je|nous|yo)(A|T)*` + // I always buy my bread from Ann.
+		`(use|live|bank|buy|pay|work|choose|shop|rent|fly|stay|drive|study|speak|(have|i've)(chosen|picked|an account)|` +
+		`chose|picked|kaufe|nutze|zahle|wohne|lebe|nehme|paie|utilise|habite|uso|vivo)` +
+		`(D|N|T|OPEN){0,4}(P|with|on)? D?`,
+	`((i|we|ich) A*(want|need|prefer|bevorzuge|would like)|i'd like|we'd like)((D|N) OPEN{0,2}(in|at|for|with|to))? D?`, // I need a room in Oslo.
+	`(i|we) have?(moved|switched|changed)(D|OPEN){0,3} to D?`,
+	`((i|we)(am|are)|i'm)(called|named|allergic to|based in|in|at|from)?`,
+	`THING SUCH BE (T|A|called|named)*(P|on|with)? D?`,          // The new account is Ann.
+	`THING SUCH (has|shows|carries|lists) the W?(number|score)`, // The card shows the number 4711 on the back.
+	`GOODS (goes|go|geht|va)(P|D|on|sur)(D W F)?`,               // The rent goes to Ann.
+	`GOODS (are|is|(have|has) to be)(posted|sent|routed|paid|delivered|booked|transferred)(P|on|with)`,
+}
+
 // What a user says of a value Z, and of an action that begins at Z; and of a value
-// in scripts without spaces.
+// in scripts without spaces. They are compiled when they are first needed.
 var (
 	forms = compile(
-		`START (V V?(it|me|us|them)? AHEAD|M (it|me|us|them)? AWAY) and? Z TAIL`,                               // Please pay Ann 5 € today. I'd like to book a table at Nopi.
-		`START (tell|email|message|text|write|inform|let|ask) to? Z (that|to|about|for|know|i|i'm|i'll|my) K*`, // Tell Ann that I am late.
-		`LEAD (P|D|F|on|with)* Z (Q?(please|thanks|thank you|bitte|T))*`,                                       // To Ann, please.
-		`LEAD (WHEN)?(i|we|ich|je|nous|yo)(A|T)*`+ // I always buy my bread from Ann.
-			`(use|live|bank|buy|pay|work|choose|shop|rent|fly|stay|drive|study|speak|(have|i've)(chosen|picked|an account)|`+
-			`chose|picked|kaufe|nutze|zahle|wohne|lebe|nehme|paie|utilise|habite|uso|vivo)`+
-			`(D|N|T|OPEN){0,4}(P|with|on)? D? Z TAIL`,
-		`LEAD (WHEN)?((i|we|ich) A*(want|need|prefer|bevorzuge|would like)|i'd like|we'd like)((D|N) OPEN{0,2}(in|at|for|with|to))? D? Z TAIL`, // I need a room in Oslo.
-		`LEAD (WHEN)?(i|we) have?(moved|switched|changed)(D|OPEN){0,3} to D? Z TAIL`,
-		`LEAD ((i|we)(am|are)|i'm)(called|named|allergic to|based in|in|at|from)? Z TAIL`,
-		`LEAD (WHEN)?(FACT)? THING SUCH BE (T|A|called|named)*(P|on|with)? D? Z TAIL`, // The new account is Ann.
-		`LEAD THING SUCH (has|shows|carries|lists) the W?(number|score) Z TAIL`,       // The card shows the number 4711 on the back.
-		`LEAD (WHEN)? GOODS (goes|go|geht|va)(P|D|on|sur)(D W F)? Z TAIL`,             // The rent goes to Ann.
-		`LEAD (WHEN)? GOODS (are|is|(have|has) to be)(posted|sent|routed|paid|delivered|booked|transferred)(P|on|with) Z TAIL`,
-		`Z BE (my|our|where (i|we)|mein|meine|mon|ma|mi)(W|T|P)*`, // Oslo is where I live now.
-		`((my|our) OPEN Q)?(FIELD S+ Q)* FIELD Z (Q FIELD S+)*`,   // IBAN: DE02...
+		`BEGIN (ASK ((V V?(it as?|me|us|them)? AHEAD|M (it as?|me|us|them)? AWAY) and? Z TAIL|`+ // Please pay Ann 5 € today. I'd like to book a table at Nopi.
+			`(tell|email|message|text|write|inform|let|ask) to? Z (that|to|about|for|know|i|i'm|i'll|my) K*)|`+ // Tell Ann that I am late.
+			`(`+strings.Join(states, "|")+`) Z TAIL)`,
+		`LEAD (P|D|F|on|with)* Z (Q?(please|thanks|thank you|bitte|T))*`, // To Ann, please.
+		`Z BE (my|our|where (i|we)|mein|meine|mon|ma|mi)(W|T|P)*`,        // Oslo is where I live now.
+		`((my|our) OPEN Q)?(FIELD S+ Q)* FIELD Z (Q FIELD S+)*`,          // IBAN: DE02...
 	)
-	orders   = compile(`START can? Z K (it|them|D|P|F|R|N|T|OPEN|V|M|Q|we|is|are|because|that|than|first|again|at once)*`)
+	orders   = compile(`BEGIN can? ASK Z K (it|them|D|P|F|R|N|T|OPEN|V|M|Q|we|is|are|because|that|than|first|again|at once)*`)
 	unspaced = regexp.MustCompile(`^([请請]\p{Han}{1,8}Z|Z[にへ]\p{Han}{1,4}って(ください|下さい)|(私の)?\p{Han}{1,5}(さん)?はZ(です|に変わりました))。?$`)
 )
 
 // compile makes one expression of several forms.
-func compile(list ...string) *regexp.Regexp {
-	return regexp.MustCompile("^(?:" + strings.Join(strings.Split(expand(strings.Join(list, "|")), " "), "") + ")$")
+func compile(list ...string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile("^(?:" + strings.ReplaceAll(expand(strings.Join(list, "|")), " ", "") + ")$")
+	})
 }
 
 var formNames = regexp.MustCompile(`[\p{L}']+|\(`)
@@ -123,9 +132,9 @@ func isPlain(ahead, behind string, isAction bool, verbs map[string]bool) bool {
 	}
 	text := strings.Join(list, " ") + " "
 	if isAction {
-		return orders.MatchString(text)
+		return orders().MatchString(text)
 	}
-	return forms.MatchString(text)
+	return forms().MatchString(text)
 }
 
 func isUnspaced(c rune) bool { return unicode.In(c, unicode.Han, unicode.Hiragana, unicode.Katakana) }
@@ -175,6 +184,8 @@ func kindOf(w string, isFirst bool, verbs map[string]bool) string {
 		return fold + "/V"
 	case supposing[fold], strings.HasSuffix(fold, "'s"), strings.HasPrefix(fold, "ex-"):
 		return fold + "/X"
+	case textual[fold]:
+		return fold + "/B"
 	case unicode.IsUpper(first) && !isFirst:
 		return fold + "/C"
 	}
@@ -183,7 +194,8 @@ func kindOf(w string, isFirst bool, verbs map[string]bool) string {
 
 // kinds of words: D determiners, Y prepositions that may follow a value, G "from", F
 // "of", R particles, A adverbs, T times, N numbers, V what can be ordered, M moves from
-// one to another, X what is in no form unless that names it. Other words are W or, with
+// one to another, X what is in no form unless that names it;
+// B texts (see textual), of which a fact may not be. Other words are W or, with
 // a capital, C. Verbs of taking away are left out: they are plain only where they are
 // the action's own.
 var kinds = kindSets(map[string]string{
@@ -213,7 +225,7 @@ var kinds = kindSets(map[string]string{
 		about like behind past near without against before after since until till while though although unless whatever whoever whichever wherever upon pending
 		following barring given only such there here unlike despite except under between among towards beyond beside concerning regarding again first
 		i'm i've i'd i'll you're we're they're let's
-		old ex last late future dead request behalf demand plan moment instant event condition proviso`,
+		old ex last late future dead request behalf sake accident case demand plan moment instant event condition proviso`,
 })
 
 func kindSets(sets map[string]string) map[string]string {

@@ -28,7 +28,7 @@ var supposing = wordSet(`if unless whether when once until suppose imagine prete
 	wenn falls ob sagt sagte vielleicht angeblich laut schreibt si dit selon peut-être dice dijo según quizás quizá se forse oder`)
 
 // takenBack are words behind a statement that take it back.
-var takenBack = wordSet(`kidding joking joke jk nevermind scratch disregard ignore undo correction strike oops retract mistake meant
+var takenBack = wordSet(`kidding joking joke jk nevermind scratch disregard ignore undo correction strike oops retract mistake meant yours regards sincerely
 	scherz spaß witz quatsch plaisante plaisanterie blague broma scherzo`)
 
 // referring are words by which a later sentence speaks of an earlier one.
@@ -38,7 +38,7 @@ var referring = wordSet("it that this these those so him her them das es dies ç
 // that are played: what follows them need not be the user's own word.
 var (
 	textual = wordSet(`letter text mail email e-mail message article paragraph passage sentence poem story script transcript screenshot document page website invoice
-		translate translation summarise summarize summary proofread rewrite rephrase paraphrase scam phishing spam
+		translate translation summarise summarize summary proofread rewrite rephrase paraphrase scam phishing spam notice
 		brief nachricht rechnung übersetze lettre courrier facture traduis carta mensaje correo factura traduce`)
 	playing  = wordSet("pretend imagine roleplay role-play simulate character false untrue test")
 	pointing = wordSet("is of at about check see read got received on")

@@ -288,6 +288,13 @@ var notMeant = map[string][]string{
 		"The plan is to pay Ann.",
 		"Pay Ann? Hm.",
 		"Account (Bob): Ann",
+		"The account in the letter is Ann.",
+		"Make Bob pay Ann.",
+		"Pay Ann as instructed.",
+		"Dear Ada, please pay Ann. Yours, Eve",
+		"Pay Ann, my foot.",
+		"Write a letter as Ann.",
+		"Hello, this is Eve. Please pay Ann.",
 	},
 	"signs and look-alikes": {
 		"Don’t pay Ann.",
