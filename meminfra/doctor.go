@@ -3,7 +3,6 @@ package meminfra
 import (
 	"context"
 	"fmt"
-
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
@@ -51,7 +50,7 @@ func (m *MemoryLayer) Doctor(ctx context.Context, req DoctorRequest) (*DoctorRes
 			return nil, fmt.Errorf("doctor: %w", err)
 		}
 	}
-	ledger, err := m.checkLedgers(ctx)
+	chains, err := m.checkLedgers(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("doctor: %w", err)
 	}
@@ -59,7 +58,7 @@ func (m *MemoryLayer) Doctor(ctx context.Context, req DoctorRequest) (*DoctorRes
 	if err != nil {
 		return nil, fmt.Errorf("doctor: %w", err)
 	}
-	out := &DoctorResult{Checks: []Check{ledger}}
+	out := &DoctorResult{Checks: []Check{chains}}
 	for _, topic := range []struct {
 		storage.Topic
 		remedy string
@@ -91,7 +90,12 @@ func (m *MemoryLayer) checkLedgers(ctx context.Context) (Check, error) {
 	}
 	for i := range res.Partitions {
 		if err := res.Partitions[i].Err(); err != nil {
-			c.OK, c.Remedy = false, "meminfra verify lists it; restore a backup, or find out who changed the rows"
+			c.OK = false
+			if !res.Partitions[i].UnkeyedOnly() {
+				c.Remedy = "meminfra verify lists it; restore a backup, or find out who changed the rows"
+			} else if c.Remedy == "" {
+				c.Remedy = "meminfra seal, if it was written before LEDGER_KEY was set"
+			}
 			c.Found = append(c.Found, err.Error())
 		}
 	}

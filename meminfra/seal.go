@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/meminfra/memory-layer/meminfra/ledger"
 	"github.com/meminfra/memory-layer/meminfra/memory"
@@ -75,7 +76,8 @@ func (l Ledger) sealOne(ctx context.Context, partition string) (sealed bool, err
 	if err != nil || report.OK() {
 		return false, err
 	}
-	if len(report.Findings) > 1 || report.Findings[0].Reason != ledger.ReasonUnkeyed {
+	if !report.UnkeyedOnly() {
+		report.Findings = slices.DeleteFunc(report.Findings, func(f ledger.Finding) bool { return f.Reason == ledger.ReasonUnkeyed })
 		return false, report.Err()
 	}
 	err = l.m.store.Update(ctx, row.Named, func(tx storage.Tx) error {

@@ -209,7 +209,8 @@ func TestChainWithoutKeyIsNamed(t *testing.T) {
 		raw.exec(`DELETE FROM ledger WHERE seq > $1`, last)
 		raw.exec(`UPDATE partition SET ledger_seq = (SELECT ledger_seq FROM early), ledger_head = (SELECT ledger_head FROM early)`)
 		raw.exec(`UPDATE episode SET speaker = 'Eve'`)
-		if _, err := keyed.Ledger().Seal(t.Context()); !errors.Is(err, ledger.ErrTampered) {
+		var bad *ledger.TamperError
+		if _, err := keyed.Ledger().Seal(t.Context()); !errors.As(err, &bad) || bad.Reason != ledger.ReasonChanged {
 			t.Errorf("sealed what was changed: %v", err)
 		}
 		raw.exec(`UPDATE episode SET speaker = ''`)

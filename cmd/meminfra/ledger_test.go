@@ -71,6 +71,9 @@ func TestSealCommand(t *testing.T) {
 		if o := c.run("verify"); o.code != exitFailure || !strings.Contains(o.stdout, "seal goes on with it") {
 			t.Errorf("verify: %+v", o)
 		}
+		if o := c.run("doctor"); o.code != exitFailure || !strings.Contains(o.stdout, "try: meminfra seal") {
+			t.Errorf("doctor: %+v", o)
+		}
 		if out := c.ok("seal"); out != "1 chain sealed, of 1\n" {
 			t.Errorf("seal: %q", out)
 		}
@@ -78,6 +81,7 @@ func TestSealCommand(t *testing.T) {
 			t.Errorf("seal: %q", out)
 		}
 		c.ok("verify")
+		c.ok("doctor")
 	})
 }
 

@@ -57,6 +57,11 @@ func (r *Report) Err() error {
 	return &TamperError{r.Partition, r.Findings[0]}
 }
 
+// UnkeyedOnly reports whether nothing is wrong but that no entry was made with a key.
+func (r *Report) UnkeyedOnly() bool {
+	return len(r.Findings) == 1 && r.Findings[0].Reason == ReasonUnkeyed
+}
+
 // Verify recomputes a partition's chain and compares every row that it covers
 // with what is stored now; see Report. It reads everything once, and keeps 24
 // bytes for each object that an entry names. Errors are those of reading.
