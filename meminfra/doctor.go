@@ -3,6 +3,7 @@ package meminfra
 import (
 	"context"
 	"fmt"
+
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
