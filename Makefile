@@ -60,7 +60,7 @@ bench-index: ## Measure the index beside other libraries (LOCOMO_DATA=... for ev
 
 .PHONY: bench-search
 bench-search: ## Measure searches end to end, warm and first, on both stores
-	$(GO) test ./meminfra -run '^$$' -bench 'Search$$' -benchtime 1000x
+	$(GO) test ./meminfra -run '^$$' -bench 'Search$$' -benchtime 1500x
 	$(GO) test ./meminfra -run '^$$' -bench 'SearchFirst' -benchtime 5x
 
 .PHONY: bench-partitions
