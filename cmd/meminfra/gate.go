@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -14,6 +15,10 @@ import (
 	"github.com/meminfra/memory-layer/meminfra"
 )
 
+// errNotAllowed ends check with exit code 1, so that "check && do" does nothing
+// without a yes: the verdict was printed.
+var errNotAllowed = errors.New("not allowed")
+
 func (a *app) checkCommand() *cobra.Command {
 	var req meminfra.CheckRequest
 	cmd := a.gateCommand(&req.UserID, &req.Action, &req.Args, func(ctx context.Context, g meminfra.Gate) (*meminfra.CheckResult, error) {
@@ -24,8 +29,8 @@ func (a *app) checkCommand() *cobra.Command {
 	cmd.Long = "Asks whether the user's own word gives each argument of a tool call: allow, or\n" +
 		"needs_confirmation if only the assistant, a tool or a document says it or the user did not\n" +
 		"plainly mean it (denied, asked, supposed, quoted), or missing. With\n" +
-		"--intent the action itself must have been asked for. Only allow is a yes; the exit code\n" +
-		"is 0 whatever the verdict. A token for confirm is for the user, not for the model."
+		"--intent the action itself must have been asked for. Only allow is a yes, and ends with\n" +
+		"exit code 0; the others end with 1. A token for confirm is for the user, not for the model."
 	cmd.Example = "  meminfra check --user ada book_flight --arg city=Oslo\n  meminfra check --user ada sweep_weekly --intent"
 	cmd.Flags().StringVar(&req.UserName, "user-name", "", "what the user is called, where messages carry names")
 	cmd.Flags().BoolVar(&req.NeedsIntent, "intent", false, "the action itself must have been asked for")
@@ -90,12 +95,19 @@ func readArgs(list []string) (map[string]string, error) {
 	return args, nil
 }
 
-// showVerdict prints the gate's answer, part by part.
+// showVerdict prints the gate's answer, part by part. Errors: errNotAllowed.
 func (a *app) showVerdict(res *meminfra.CheckResult, asJSON bool) error {
+	show := func() error { return writeVerdict(a.stdout, res) }
 	if asJSON {
-		return a.printJSON(res)
+		show = func() error { return a.printJSON(res) }
 	}
-	return writeVerdict(a.stdout, res)
+	if err := show(); err != nil {
+		return err
+	}
+	if res.Verdict != meminfra.GateAllow {
+		return errNotAllowed
+	}
+	return nil
 }
 
 func writeVerdict(w io.Writer, res *meminfra.CheckResult) error {

@@ -16,13 +16,16 @@ func TestGateCommands(t *testing.T) {
 			t.Errorf("the user's word: %q", out)
 		}
 		for _, args := range [][]string{{"book", "--arg", "city=Porto"}, {"book", "--arg", "city=Lisbon", "--intent"}, {"book"}} {
-			if out := c.ok(append([]string{"check", "--user", "ada"}, args...)...); !strings.HasPrefix(out, "missing\n") {
-				t.Errorf("%v: %q", args, out)
+			if o := c.run(append([]string{"check", "--user", "ada"}, args...)...); !strings.HasPrefix(o.stdout, "missing\n") || o.code != exitFailure {
+				t.Errorf("%v: %+v", args, o)
 			}
 		}
 		call := []string{"--user", "ada", "send", "--arg", "to=Oslo"}
 		var asked map[string]any
-		c.document(&asked, append([]string{"check", "--json"}, call...)...)
+		o := c.run(append([]string{"check", "--json"}, call...)...)
+		if err := json.Unmarshal([]byte(o.stdout), &asked); err != nil || o.code != exitFailure || o.stderr != "meminfra: not allowed\n" {
+			t.Fatalf("%v, %+v", err, o)
+		}
 		wantKeys(t, "check", asked, "verdict args intent token expires_at")
 		wantKeys(t, "argument", asked["args"].(map[string]any)["to"], "verdict items authority")
 		if asked["verdict"] != "needs_confirmation" || asked["intent"] != nil {
