@@ -54,7 +54,7 @@ func (l Ledger) Export(ctx context.Context, req ExportRequest) (*ExportResult, e
 		if s.Row().Change == 0 {
 			return ErrNotFound
 		}
-		report, err := ledger.Verify(ctx, s, ledger.Options{Keys: l.m.keys, Current: l.m.ledgerKey.ID})
+		report, err := ledger.Verify(ctx, s, l.options())
 		if err == nil {
 			err = report.Err()
 		}

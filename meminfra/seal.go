@@ -70,7 +70,7 @@ func (l Ledger) sealOne(ctx context.Context, partition string) (sealed bool, err
 	var row storage.PartitionRow
 	err = l.m.store.Snapshot(ctx, partition, func(s storage.Snapshot) (err error) {
 		row = s.Row()
-		report, err = ledger.Verify(ctx, s, ledger.Options{Keys: l.m.keys, Current: l.m.ledgerKey.ID})
+		report, err = ledger.Verify(ctx, s, l.options())
 		return err
 	})
 	if err != nil || report.OK() {

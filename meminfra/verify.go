@@ -67,6 +67,11 @@ func (l Ledger) Verify(ctx context.Context, req VerifyRequest) (*VerifyResult, e
 	return res, nil
 }
 
+// options are what every verification needs.
+func (l Ledger) options() ledger.Options {
+	return ledger.Options{Keys: l.m.keys, Current: l.m.ledgerKey.ID}
+}
+
 func (l Ledger) verify(ctx context.Context, req VerifyRequest) (*VerifyResult, error) {
 	ids, err := l.partitions(ctx, req)
 	if err != nil {
@@ -74,7 +79,7 @@ func (l Ledger) verify(ctx context.Context, req VerifyRequest) (*VerifyResult, e
 	}
 	res := &VerifyResult{Partitions: []ledger.Report{}, NotCovered: ledger.NotCovered}
 	for i, id := range ids {
-		opts := ledger.Options{Keys: l.m.keys, Current: l.m.ledgerKey.ID}
+		opts := l.options()
 		if req.Checkpoint != nil {
 			opts.At = req.Checkpoint.Of(id)
 		}

@@ -52,6 +52,15 @@ the way the certificate says pending, and doctor --fix finishes it.`,
 	return cmd
 }
 
+// namesTeam refuses a --team that is given and empty: it must not become "the
+// user's own".
+func namesTeam(cmd *cobra.Command, team string) error {
+	if cmd.Flags().Changed("team") && memory.IsBlank(team) {
+		return usage("--team names no team", "a team, or leave --team out")
+	}
+	return nil
+}
+
 // prepare turns flags into the request. A selector that is given and empty, as
 // by a variable that is not set, must not become "everything".
 func (f *forgetFlags) prepare(cmd *cobra.Command) (err error) {
@@ -62,8 +71,8 @@ func (f *forgetFlags) prepare(cmd *cobra.Command) (err error) {
 		return err
 	}
 	f.request.Everything = true
-	if cmd.Flags().Changed("team") && memory.IsBlank(f.request.TeamID) {
-		return usage("--team names no team", "a team, or leave --team out")
+	if err := namesTeam(cmd, f.request.TeamID); err != nil {
+		return err
 	}
 	for _, name := range []string{"conversation", "id", "filter", "filter-json", "kind", "history", "valid-at", "known-at"} {
 		if cmd.Flags().Changed(name) {

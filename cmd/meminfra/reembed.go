@@ -25,8 +25,8 @@ func (a *app) reembedCommand() *cobra.Command {
 			if memory.IsBlank(req.UserID) {
 				return meminfra.ErrNoUser
 			}
-			if cmd.Flags().Changed("team") && memory.IsBlank(req.TeamID) {
-				return usage("--team names no team", "a team, or leave --team out")
+			if err := namesTeam(cmd, req.TeamID); err != nil {
+				return err
 			}
 			return a.withMemory(cmd.Context(), false, func(ml *meminfra.MemoryLayer) error {
 				if a.progress {

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/meminfra/memory-layer/meminfra/memory"
+	"github.com/meminfra/memory-layer/meminfra/storage/internal/keep"
 )
 
 // orNull is the stored form of a time that may be unknown or open.
@@ -104,28 +105,13 @@ func (t keptText) ScanBytes(v []byte) error {
 	return nil
 }
 
-// blockVector scans little-endian float32 values, every bit as it was, into a
-// block, or beside it if that is full.
+// blockVector scans a vector as keep.Vector does.
 type blockVector struct{ v, block *[]float32 }
 
 // ScanBytes implements pgtype.BytesScanner.
-func (s blockVector) ScanBytes(raw []byte) error {
-	if len(raw)%4 != 0 {
-		return fmt.Errorf("%d bytes are no stored vector", len(raw))
-	}
-	n := len(raw) / 4
-	var v []float32
-	if from := len(*s.block); n <= cap(*s.block)-from {
-		*s.block = (*s.block)[:from+n]
-		v = (*s.block)[from : from+n : from+n]
-	} else {
-		v = make([]float32, n)
-	}
-	for i := range v {
-		v[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
-	}
-	*s.v = v
-	return nil
+func (s blockVector) ScanBytes(raw []byte) (err error) {
+	*s.v, err = keep.Vector(s.block, raw)
+	return err
 }
 
 func vectorBytes(v []float32) []byte {

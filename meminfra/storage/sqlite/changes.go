@@ -130,21 +130,21 @@ type changes struct {
 // from is a table's rows of the items, or episodes, that changed. All rows are
 // read by the table's index on change, if it has one: in the order in which they
 // lie there.
-func (r *changes) from(table, column string) (from string, args []any) {
+func (r *changes) from(table string) (from string, args []any) {
 	args = []any{r.p.Partition, r.since, r.p.Model}
 	switch {
 	case r.since == 0 && (table == "item_derivation" || table == "item_origin"):
 		return table + ` WHERE partition = ?1`, args
 	case r.since == 0:
 		return table + ` INDEXED BY ` + table + `_change WHERE partition = ?1`, args
-	case column == "episode":
+	case table == "episode":
 		return table + ` WHERE partition = ?1 AND episode` + said, args
 	}
 	return table + ` WHERE partition = ?1 AND item` + changed, args
 }
 
-func (r *changes) each(ctx context.Context, table, key, columns string, fn func(*taken) error) error {
-	from, args := r.from(table, key)
+func (r *changes) each(ctx context.Context, table, columns string, fn func(*taken) error) error {
+	from, args := r.from(table)
 	return r.c.take(ctx, columns, from, args, fn)
 }
 
@@ -182,7 +182,7 @@ func (r *changes) episodes(ctx context.Context) (err error) {
 	if r.out.Episodes, err = room[memory.Episode](ctx, r, "episode"); err != nil {
 		return err
 	}
-	err = r.each(ctx, "episode", "episode", `episode, conversation, session, message_id, seq, change, role, speaker, source,
+	err = r.each(ctx, "episode", `episode, conversation, session, message_id, seq, change, role, speaker, source,
 	agent, user_id, content, sent_at, recorded_at, metadata, expires_at`, func(row *taken) error {
 		r.out.Episodes = append(r.out.Episodes, memory.Episode{
 			Partition: r.p.Partition, ID: r.kept.Keep(row.text()), ConversationID: r.kept.Share(row.text()), SessionID: r.kept.Share(row.text()),
@@ -207,7 +207,7 @@ func (r *changes) items(ctx context.Context) (err error) {
 	if r.out.Items, err = room[storage.ItemStates](ctx, r, "item"); err != nil {
 		return err
 	}
-	err = r.each(ctx, "item", "item", `item, seq, change, kind, text, subject_type, subject_name, predicate, value, value_id,
+	err = r.each(ctx, "item", `item, seq, change, kind, text, subject_type, subject_name, predicate, value, value_id,
 	fact_key, polarity, authority, user_id, agent, team, visibility, stated_from, stated_to, expires_at, importance, confidence,
 	shareable, metadata, recorded_at`, func(row *taken) error {
 		r.out.Items = append(r.out.Items, storage.ItemStates{Item: memory.Item{
@@ -238,7 +238,7 @@ func (r *changes) ofItems(ctx context.Context, table, columns string, fn func(m 
 	if len(r.out.Items) == 0 {
 		return nil
 	}
-	return r.each(ctx, table, "item", `item, `+columns, func(row *taken) error {
+	return r.each(ctx, table, `item, `+columns, func(row *taken) error {
 		if m := r.at[row.text()]; m != nil {
 			fn(m, row)
 		}
@@ -357,7 +357,7 @@ func (r *changes) vectors(ctx context.Context, c *conn) error {
 			block = pages.Make[float32](max(n, 1) * len(raw) / 4)
 		}
 		var err error
-		e.Vector, block, err = appendVector(block, raw)
+		e.Vector, err = keep.Vector(&block, raw)
 		list = append(list, e)
 		return err
 	})

@@ -177,24 +177,6 @@ func storeVector(v []float32) []byte {
 	return b
 }
 
-// appendVector reads what storeVector made into block, or beside it if that is
-// full, and returns it and the block.
-func appendVector(block []float32, raw []byte) (v, more []float32, err error) {
-	if len(raw)%4 != 0 {
-		return nil, block, fmt.Errorf("%d bytes are no stored vector", len(raw))
-	}
-	n := len(raw) / 4
-	if from := len(block); n <= cap(block)-from {
-		v, block = block[from:from+n:from+n], block[:from+n]
-	} else {
-		v = make([]float32, n)
-	}
-	for i := range v {
-		v[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
-	}
-	return v, block, nil
-}
-
 // scanObjects scans what memory.AppendObjects made.
 func scanObjects(list *[]memory.Object) *objectsScanner { return (*objectsScanner)(list) }
 

@@ -1,7 +1,13 @@
-// Package keep copies the texts of many rows without an allocation for each.
+// Package keep copies the texts and vectors of many rows without an allocation
+// for each.
 package keep
 
-import "strings"
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+)
 
 // Keeper keeps texts that end with their row: one of each that repeats, and the
 // others side by side, for an allocation each would cost more than the text.
@@ -40,4 +46,24 @@ func (k *Keeper) Keep(s string) string {
 	from := k.block.Len()
 	k.block.WriteString(s)
 	return k.block.String()[from:]
+}
+
+// Vector keeps a vector that is stored as little-endian float32 values, every bit
+// as it was, in block, or beside it if that is full. An error says that raw is none.
+func Vector(block *[]float32, raw []byte) ([]float32, error) {
+	if len(raw)%4 != 0 {
+		return nil, fmt.Errorf("%d bytes are no stored vector", len(raw))
+	}
+	n := len(raw) / 4
+	var v []float32
+	if from := len(*block); n <= cap(*block)-from {
+		*block = (*block)[:from+n]
+		v = (*block)[from : from+n : from+n]
+	} else {
+		v = make([]float32, n)
+	}
+	for i := range v {
+		v[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
+	}
+	return v, nil
 }
