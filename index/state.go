@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"sync"
 )
@@ -66,48 +65,28 @@ func (s *state) apply(d *Delta) error {
 	for _, k := range d.Deleted {
 		s.delete(k)
 	}
-	numbers := make([]int, len(d.Rows))
-	for i, a := range attrs(d) {
-		numbers[i] = s.place(a)
+	rows := d.Rows // whose attributes are kept where they lie, side by side for the scan of Admit
+	if !d.own {
+		rows = slices.Clone(rows)
 	}
-	if err := s.fill(d, numbers); err != nil {
+	numbers := make([]int, len(rows))
+	for i := range rows {
+		numbers[i] = s.place(&rows[i].Attr)
+	}
+	if err := s.fill(rows, numbers, d.own); err != nil {
 		return err
 	}
-	if d.own {
-		for i := range d.Rows {
-			d.Rows[i].Text, d.Rows[i].Vector = "", nil
-		}
+	for i := range rows {
+		rows[i].Text, rows[i].Vector = "", nil // the engines have them
 	}
 	s.change = d.Change
 	return nil
 }
 
-// attrs yields the attributes to keep, which lie side by side for the scan of
-// Admit.
-func attrs(d *Delta) iter.Seq2[int, *Attr] {
-	return func(yield func(int, *Attr) bool) {
-		var block []Attr
-		if !d.own {
-			block = make([]Attr, len(d.Rows))
-		}
-		for i := range d.Rows {
-			a := &d.Rows[i].Attr
-			if !d.own {
-				block[i] = *a
-				a = &block[i]
-			}
-			if !yield(i, a) {
-				return
-			}
-		}
-	}
-}
-
 // fill puts the texts and vectors of placed rows into the engines, which know
 // nothing of each other: of many rows, both at once.
-func (s *state) fill(d *Delta, numbers []int) error {
+func (s *state) fill(rows []Row, numbers []int, own bool) error {
 	const many = 256
-	rows := d.Rows
 	words := func() {
 		for i := range rows {
 			s.setWords(numbers[i], rows[i].Text)
@@ -121,7 +100,7 @@ func (s *state) fill(d *Delta, numbers []int) error {
 	}
 	defer both.Wait()
 	for i := range rows {
-		if err := s.setVector(numbers[i], rows[i].Vector, d.own); err != nil {
+		if err := s.setVector(numbers[i], rows[i].Vector, own); err != nil {
 			return err
 		}
 	}

@@ -48,10 +48,8 @@ func (x *Index) Set(row int, vec []float32) (err error) {
 
 // Keep is Set without a copy: see index.VectorKeeper. Errors: those of Set.
 func (x *Index) Keep(row int, vec []float32) error {
-	if x.block.Slot(row) == block.None {
-		if kept, err := x.block.Keep(row, vec); kept || err != nil {
-			return err
-		}
+	if kept, err := x.block.Keep(row, vec); kept || err != nil {
+		return err
 	}
 	return x.Set(row, vec)
 }

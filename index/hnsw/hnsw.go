@@ -117,15 +117,15 @@ func (x *Index) Set(row int, vec []float32) (err error) {
 
 // Keep is Set without a copy: see index.VectorKeeper. Errors: those of Set.
 func (x *Index) Keep(row int, vec []float32) error {
-	if x.block.Slot(row) == block.None {
-		if kept, err := x.block.Keep(row, vec); err != nil {
-			return err
-		} else if kept {
-			x.review()
-			return nil
-		}
+	kept, err := x.block.Keep(row, vec)
+	switch {
+	case err != nil:
+		return err
+	case !kept:
+		return x.Set(row, vec)
 	}
-	return x.Set(row, vec)
+	x.review()
+	return nil
 }
 
 // Delete takes row out.

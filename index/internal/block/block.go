@@ -141,9 +141,9 @@ func (b *Block) fresh() []float32 {
 }
 
 // Keep is Append for a vector that the block may keep as it lies there and
-// scale; false, with nothing done, if it cannot. The errors of Unit.
+// scale; false, with nothing done, if it cannot, or row has one. The errors of Unit.
 func (b *Block) Keep(row int, vec []float32) (bool, error) {
-	if len(vec) != b.length || b.dim != b.length {
+	if b.Slot(row) != None || len(vec) != b.length || b.dim != b.length {
 		return false, nil
 	}
 	if err := index.Unit(vec, vec); err != nil {

@@ -59,14 +59,14 @@ const embedded = `SELECT v.owner FROM embedding v WHERE v.partition = $1 AND v.m
 
 // from is the FROM clause of a table's rows of the items, or episodes, that
 // changed; all of them are read faster in one go.
-func from(since int64, table, column string) string {
+func from(since int64, table string) string {
 	switch {
 	case since == 0:
 		return ` FROM ` + table + ` WHERE partition = $1 AND $2::bigint = 0 AND $3::text IS NOT NULL`
-	case column == "episode":
-		return lookup(table, table, column, said)
+	case table == "episode":
+		return lookup(table, table, "episode", said)
 	}
-	return lookup(table, table, column, changed)
+	return lookup(table, table, "item", changed)
 }
 
 // fromVectors is from for the vectors of all rows returned: those that are new,
@@ -162,7 +162,7 @@ func (r *changes) rows(b *pgx.Batch) {
 	for _, queue := range []func(*pgx.Batch){r.episodes, r.items, r.states, r.derivations, r.origins, r.evidence} {
 		queue(b)
 	}
-	b.Queue(`SELECT item, sum(greatest(reward, 0)), sum(greatest(-reward, 0)), count(*)`+from(r.p.Since, "credit", "item")+` GROUP BY item`,
+	b.Queue(`SELECT item, sum(greatest(reward, 0)), sum(greatest(-reward, 0)), count(*)`+from(r.p.Since, "credit")+` GROUP BY item`,
 		r.p.Partition, r.p.Since, r.p.Model).Query(into(&r.credits, scanCounters))
 }
 
@@ -175,7 +175,7 @@ func (r *changes) share(s *string) any { return &keptText{s, r.kept.Share} }
 func room[T any](r *changes, b *pgx.Batch, table string, list *[]T) {
 	var n int
 	if r.p.Since == 0 {
-		r.each(b, `SELECT count(*)`+from(0, table, ""), func() { *list = pages.Make[T](n) }, &n)
+		r.each(b, `SELECT count(*)`+from(0, table), func() { *list = pages.Make[T](n) }, &n)
 	}
 }
 
@@ -183,7 +183,7 @@ func (r *changes) episodes(b *pgx.Batch) {
 	room(r, b, "episode", &r.out.Episodes)
 	var e memory.Episode
 	r.each(b, `SELECT episode, conversation, session, message_id, seq, change, role, speaker, source, agent, user_id, content,
-	sent_at, recorded_at, metadata, expires_at`+from(r.p.Since, "episode", "episode")+` ORDER BY seq`, func() {
+	sent_at, recorded_at, metadata, expires_at`+from(r.p.Since, "episode")+` ORDER BY seq`, func() {
 		e.Partition = r.p.Partition
 		r.out.Episodes = append(r.out.Episodes, e)
 	}, r.own(&e.ID), r.share(&e.ConversationID), r.share(&e.SessionID), r.own(&e.MessageID), &e.Seq, &e.Change,
@@ -196,7 +196,7 @@ func (r *changes) items(b *pgx.Batch) {
 	var m memory.Item
 	r.each(b, `SELECT item, seq, change, kind, text, subject_type, subject_name, predicate, value, value_id, fact_key, polarity,
 	authority, user_id, agent, team, visibility, stated_from, stated_to, expires_at, importance, confidence, shareable, metadata,
-	recorded_at`+from(r.p.Since, "item", "item")+` ORDER BY seq`, func() {
+	recorded_at`+from(r.p.Since, "item")+` ORDER BY seq`, func() {
 		m.Partition = r.p.Partition
 		r.out.Items = append(r.out.Items, storage.ItemStates{Item: m})
 	}, r.own(&m.ID), &m.Seq, &m.Change, r.share((*string)(&m.Kind)), &keptText{&m.Text, r.texts.Keep}, r.share(&m.Subject.Type),
@@ -218,7 +218,7 @@ func (r *changes) ofItems(b *pgx.Batch, table, columns string, fn func(*storage.
 		return ""
 	}
 	var none string
-	r.each(b, `SELECT item, `+columns+from(r.p.Since, table, "item"), func() {
+	r.each(b, `SELECT item, `+columns+from(r.p.Since, table), func() {
 		if m != nil {
 			fn(m)
 		}
