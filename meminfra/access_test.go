@@ -217,17 +217,17 @@ func TestHiddenMessagesAreNoContext(t *testing.T) {
 // agent or resource, change neither results, order, scores nor count, on a warm
 // index and on a fresh one.
 func TestHiddenRowsDoNotWeighIn(t *testing.T) {
-	r := rand.New(rand.NewPCG(8, 5))
-	words := strings.Fields("I live in Lisbon and breed quail the log entry languages speak Dutch where do my of which Mia lives we keep")
-	saying := func() string {
-		var b strings.Builder
-		for range 3 + r.IntN(12) {
-			b.WriteString(words[r.IntN(len(words))] + " ")
-		}
-		return b.String() + "I live in Lisbon."[:17*r.IntN(2)]
-	}
 	queries := []string{"Where do I live?", "quail", "Which languages do I speak?", "Lisbon entry of the log"}
 	onStores(t, func(t *testing.T, store storage.Store) {
+		r := rand.New(rand.NewPCG(8, 5))
+		words := strings.Fields("I live in Lisbon and breed quail the log entry languages speak Dutch where do my of which Mia lives we keep")
+		saying := func() string {
+			var b strings.Builder
+			for range 3 + r.IntN(12) {
+				b.WriteString(words[r.IntN(len(words))] + " ")
+			}
+			return b.String() + "I live in Lisbon."[:17*r.IntN(2)]
+		}
 		ml := newLayer(t, store, frozen)
 		mustGrant(t, ml, meminfra.GrantRequest{UserID: "ada", AgentID: "mine"})
 		mustGrant(t, ml, meminfra.GrantRequest{AgentID: "mine", ResourceID: "wiki"})

@@ -160,8 +160,8 @@ func decisions(t *testing.T, store storage.Store, user string) []memory.Decision
 // Case A26: nanoseconds, unsorted keys, large floats and every kind of row
 // survive storage, so the chain recomputes from what is read back.
 func TestLedgerRecomputesFromWhatIsStored(t *testing.T) {
-	at := time.Date(2026, 6, 1, 9, 41, 7, 246_813_579, time.FixedZone("", 2*3600))
 	onStores(t, func(t *testing.T, store storage.Store) {
+		at := time.Date(2026, 6, 1, 9, 41, 7, 246_813_579, time.FixedZone("", 2*3600))
 		ml := newLayer(t, store, func(o *meminfra.Options) {
 			o.Now = func() time.Time { at = at.Add(time.Second + time.Nanosecond); return at }
 		})
