@@ -306,3 +306,45 @@ func TestFirstOnesDead(t *testing.T) {
 		t.Fatalf("hits %v, error %v", hits, err)
 	}
 }
+
+// Vectors that come where many were deleted are found: dead nodes lead to them.
+func TestNewAmongDead(t *testing.T) {
+	const n, gone, fresh, dim, k = 2000, 300, 96, 32, 10
+	rng := rand.New(rand.NewPCG(1, 1))
+	around := func(spot []float32, spread float64, n int) [][]float32 {
+		list := make([][]float32, n)
+		for i := range list {
+			list[i] = slices.Clone(spot)
+			for j := range list[i] {
+				list[i][j] += float32(spread * rng.NormFloat64())
+			}
+		}
+		return list
+	}
+	nowhere := make([]float32, dim)
+	spot := around(nowhere, 1, 1)[0]
+	vectors := slices.Concat(around(nowhere, 1, n), around(spot, 0.05, gone+fresh), around(nowhere, 1, tail)) // the last are the tail
+	x := New(dim, 0, &Options{Threshold: -1})
+	for row, v := range vectors {
+		if row == n+gone {
+			x.Prepare(row)
+			for r := n; r < row; r++ {
+				x.Delete(r)
+			}
+		}
+		if err := x.Set(row, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x.Prepare(len(vectors))
+	x.SetEffort(2 * gone)
+	hits, err := x.Search(spot, nil, k)
+	if err != nil || len(hits) != k {
+		t.Fatalf("hits %v, error %v", hits, err)
+	}
+	for _, h := range hits {
+		if h.Row < n+gone || h.Row >= n+gone+fresh {
+			t.Errorf("%v is not among the nearest", h)
+		}
+	}
+}

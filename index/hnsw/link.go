@@ -79,7 +79,8 @@ func (l *linker) plan(n, workers int) {
 	})
 }
 
-// planOne finds the neighbours of a slot on each of its levels. A dead slot
+// planOne finds the neighbours of a slot on each of its levels: dead ones too, since
+// a slot that comes where all are dead would else be led to by none. A dead slot
 // gets none.
 func (l *linker) planOne(w *walker, slot int32) plan {
 	p := plan{level: l.levelOf(slot), twin: block.None}
@@ -104,11 +105,10 @@ func (l *linker) planOne(w *walker, slot int32) plan {
 				w.offer(k)
 			}
 		}
-		alive := slices.DeleteFunc(w.best, func(k key) bool { return l.block.Row(k.slot()) == block.None })
 		if level == 0 {
-			p.twin = l.twinOf(slot, alive)
+			p.twin = l.twinOf(slot, w.best)
 		}
-		p.links[level] = w.choose(l.graph, alive, l.block.Scale(slot), upLinks)
+		p.links[level] = w.choose(l.graph, w.best, l.block.Scale(slot), upLinks)
 	}
 	w.query = nil
 	return p
