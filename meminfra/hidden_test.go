@@ -91,3 +91,54 @@ func sameAnswers(t *testing.T, what string, got, want map[string][]meminfra.Sear
 		sameHits(t, what+": "+key, got[key], hits)
 	}
 }
+
+// That there are rows which a search may not see does not show in what it says of
+// itself: here hidden ones have vectors of another model, or of the present one.
+func TestHiddenRowsAreNotToldOf(t *testing.T) {
+	onStores(t, func(t *testing.T, store storage.Store) {
+		degraded := func(ml *meminfra.MemoryLayer, user string) []string {
+			return mustSearch(t, ml, meminfra.SearchRequest{UserID: user, Query: "the cat"}).Degraded
+		}
+		before := newLayer(t, store, randomIDs, withEmbedder(bagOfWords{"old", 8}))
+		after := newLayer(t, store, randomIDs, withEmbedder(bagOfWords{"new", 8}))
+		hide := func(ml *meminfra.MemoryLayer, user string) {
+			req := addTo(user, "hidden", said("m1", "The cat sleeps all day.", 0))
+			req.AgentID = "theirs"
+			mustAdd(t, ml, req)
+			mustGrant(t, ml, meminfra.GrantRequest{UserID: user, AgentID: "mine"})
+		}
+		hide(before, "ada")
+		if got := degraded(after, "ada"); len(got) != 0 {
+			t.Errorf("with hidden rows alone: %q", got)
+		}
+		mustAdd(t, before, addTo("bob", "c", said("m1", "The cat sleeps all day.", 0)))
+		want := degraded(after, "bob")
+		hide(after, "bob")
+		if got := degraded(after, "bob"); len(want) == 0 || !slices.Equal(got, want) {
+			t.Errorf("beside hidden rows: %q, want %q", got, want)
+		}
+	})
+}
+
+// What the user's own memory holds changes nothing of what is shared with him.
+func TestOwnRowsLeaveSharedOnesAsTheyAre(t *testing.T) {
+	onStores(t, func(t *testing.T, store storage.Store) {
+		ml := newLayer(t, store, frozen)
+		joins(t, ml, "team", "ada", "bob")
+		req := addTo("bob", "c", told("I use PostgreSQL.", "I live in Lisbon.", "The cat sleeps all day.")...)
+		req.TeamID = "team"
+		mustAdd(t, ml, req)
+		shared := func(q string) []meminfra.SearchHit {
+			return mustSearch(t, ml, meminfra.SearchRequest{UserID: "ada", Query: q}).Shared
+		}
+		for _, own := range []string{"Hm, hm.", "I live in Porto."} { // a message alone, then a fact
+			for _, q := range []string{"Who lives in Lisbon?", "An overall summary of Lisbon"} {
+				before := shared(q)
+				mustAdd(t, ml, addTo("ada", own, said("", own, 0)))
+				if sameHits(t, own+" "+q, shared(q), before); len(before) == 0 {
+					t.Errorf("nothing shared about %q", q)
+				}
+			}
+		}
+	})
+}

@@ -146,7 +146,7 @@ func (s *search) rank(v *index.View, embed func(*ask) []float32) []*candidate {
 	words := v.SearchWords(s.query.Text, pop.admitted, branchDepth)
 	vectors := s.searchVector(v, vector, pop.admitted, branchDepth)
 	if len(vectors) == 0 {
-		s.noteModel(v, vector)
+		s.noteModel(v, pop.admitted, vector)
 	}
 	structured := s.structured(v)
 	s.asked = len(structured)
@@ -281,13 +281,13 @@ func (s *search) searchVector(v *index.View, vector []float32, admitted *index.B
 	return hits
 }
 
-// noteModel says so if no row has a vector of the present model, as after a
-// change of the model: vectors of two models are never compared.
-func (s *search) noteModel(v *index.View, vector []float32) {
-	if v.Len() == 0 || !llm.HasDirection(vector) {
+// noteModel says so if no admitted row has a vector of the present model, as after
+// a change of the model: vectors of two models are never compared.
+func (s *search) noteModel(v *index.View, admitted *index.Bitmap, vector []float32) {
+	if admitted.Count() == 0 || !llm.HasDirection(vector) {
 		return
 	}
-	if some, err := v.SearchVector(vector, v.All(), 1); err == nil && len(some) == 0 {
+	if some, err := v.SearchVector(vector, admitted, 1); err == nil && len(some) == 0 {
 		s.degrade("vector branch left out: nothing has a vector of model %s yet", s.Embedder.Model())
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/meminfra/memory-layer/index"
+	"github.com/meminfra/memory-layer/intent"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
@@ -78,6 +79,7 @@ func (s *search) sharedHits(ctx context.Context, rd *Reading, embed func(*ask) [
 func (s *search) searchShared(ctx context.Context, rd *Reading, p memory.Partition, embed func(*ask) []float32, limit int) ([]Hit, error) {
 	part := *s
 	part.partition, part.limit, part.degraded, part.query.SkipTrace = p, limit, nil, true
+	part.route = intent.Route(s.query.Text) // whatever his own memory had rows for
 	var ranked []*candidate
 	err := rd.view(ctx, p.ID(), func(v *index.View) error {
 		ranked = part.rank(v, embed)
