@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -32,62 +33,36 @@ const (
 	sameFactKey = `SELECT t.item FROM item t WHERE t.partition = $1 AND t.fact_key_hash = k.hash OFFSET 0`
 )
 
-// records gathers items with everything said about them.
+// records gathers items with everything said about them, in whatever order the
+// rows come: sorting on the server takes longer than sorting so few here.
 type records struct {
-	items       []memory.Item
-	states      []memory.State
-	evidence    []storage.EvidenceRecord
-	conflicts   []memory.Conflict
-	origins     []origin
-	derivations []derivation
+	items    []memory.Item
+	states   []memory.State
+	evidence []storage.EvidenceRecord
+	ties     []tie
 }
 
-type derivation struct{ item, source string }
-
-type origin struct {
-	item string
-	memory.Origin
-}
-
-// ask queues one query for each table; they are independent of each other, so
-// they travel together.
+// ask queues the queries; they are independent of each other, so they travel
+// together.
 func (r *records) ask(b *pgx.Batch, selector string, partition string, arg any) {
-	r.askStates(b, func(table string) string { return lookup(table, table, "item", selector) }, partition, arg)
-	b.Queue(selectEvidence+lookup("evidence", "v", "item", selector)+joinEpisode+` ORDER BY v.item, v.n`, partition, arg).
-		Query(into(&r.evidence, scanEvidence))
-	b.Queue(selectConflict+lookup("conflict", "c", "item", selector)+` UNION `+
-		selectConflict+lookup("conflict", "c", "other", selector)+` ORDER BY item, other`, partition, arg).
-		Query(into(&r.conflicts, scanConflict))
+	b.Queue(selectItem+lookup("item", "i", "item", selector), partition, arg).Query(into(&r.items, scanItem))
+	b.Queue(selectState+lookup("item_state", "s", "item", selector), partition, arg).Query(into(&r.states, scanState))
+	b.Queue(selectEvidence+lookup("evidence", "v", "item", selector)+joinEpisode, partition, arg).Query(into(&r.evidence, scanEvidence))
+	b.Queue(`SELECT w.id, x.* FROM unnest`+selector+` AS w(id) CROSS JOIN LATERAL (`+selectTies+`) x`, partition, arg).
+		Query(into(&r.ties, scanTie))
 }
 
-// askStates queues the queries for items, their sources and their states; from
-// makes the FROM clause of a table.
-func (r *records) askStates(b *pgx.Batch, from func(table string) string, args ...any) {
-	b.Queue(selectItem+from("item")+` ORDER BY seq`, args...).Query(into(&r.items, scanItem))
-	b.Queue(`SELECT item, source`+from("item_derivation")+` ORDER BY item, source`, args...).
-		Query(into(&r.derivations, scanDerivation))
-	b.Queue(`SELECT item, kind, name`+from("item_origin")+` ORDER BY item, kind, name`, args...).
-		Query(into(&r.origins, scanOrigin))
-	b.Queue(selectState+from("item_state")+` ORDER BY item, n`, args...).Query(into(&r.states, scanState))
-}
-
-// itemStates joins items and states, by Seq.
-func (r *records) itemStates() []storage.ItemStates {
-	list := make([]storage.ItemStates, len(r.items))
-	at := make(map[string]*storage.ItemStates, len(r.items))
+// join joins everything, by Seq.
+func (r *records) join() []storage.ItemRecord {
+	if len(r.items) == 0 {
+		return nil
+	}
+	slices.SortFunc(r.items, func(a, b memory.Item) int { return cmp.Compare(a.Seq, b.Seq) })
+	list := make([]storage.ItemRecord, len(r.items))
+	at := make(map[string]*storage.ItemRecord, len(r.items))
 	for i, item := range r.items {
 		list[i].Item = item
 		at[item.ID] = &list[i]
-	}
-	for _, d := range r.derivations {
-		if i := at[d.item]; i != nil {
-			i.DerivedFrom = append(i.DerivedFrom, d.source)
-		}
-	}
-	for _, o := range r.origins {
-		if i := at[o.item]; i != nil {
-			i.Origins = append(i.Origins, o.Origin)
-		}
 	}
 	for _, s := range r.states {
 		if i := at[s.ItemID]; i != nil {
@@ -95,33 +70,69 @@ func (r *records) itemStates() []storage.ItemStates {
 			i.States = append(i.States, s)
 		}
 	}
-	if len(list) == 0 {
-		return nil
+	for _, e := range r.evidence {
+		if i := at[e.ItemID]; i != nil {
+			i.Evidence = append(i.Evidence, e)
+		}
+	}
+	for _, t := range r.ties {
+		if i := at[t.of]; i != nil {
+			t.add(i)
+		}
+	}
+	for i := range list {
+		sortRecord(&list[i])
 	}
 	return list
 }
 
-// join joins everything, by Seq.
-func (r *records) join() []storage.ItemRecord {
-	var list []storage.ItemRecord
-	at := make(map[string]int, len(r.items))
-	for i, s := range r.itemStates() {
-		at[s.ID] = i
-		list = append(list, storage.ItemRecord{Item: s.Item, States: s.States})
+func sortRecord(r *storage.ItemRecord) {
+	slices.SortFunc(r.States, func(a, b memory.State) int { return cmp.Compare(a.N, b.N) })
+	slices.SortFunc(r.Evidence, func(a, b storage.EvidenceRecord) int { return cmp.Compare(a.N, b.N) })
+	slices.SortFunc(r.Conflicts, func(a, b memory.Conflict) int {
+		return cmp.Or(cmp.Compare(a.ItemID, b.ItemID), cmp.Compare(a.OtherID, b.OtherID))
+	})
+	slices.Sort(r.DerivedFrom)
+	if len(r.Origins) > 1 {
+		r.Origins = memory.SortOrigins(r.Origins)
 	}
-	for _, e := range r.evidence {
-		if i, ok := at[e.ItemID]; ok {
-			list[i].Evidence = append(list[i].Evidence, e)
-		}
+}
+
+// tie is a row of one of the small tables that tie an item to others. Most items
+// have none, so one query looks into all of them. A source has the place of a
+// conflict's OtherID, and an origin those of OtherID and Reason.
+type tie struct {
+	of    string
+	table string
+	memory.Conflict
+}
+
+// selectTies selects the ties of an item w.
+const selectTies = `
+	SELECT 'derivation', partition, item, source, '', '', 0::bigint, 0::bigint, ''::bytea FROM item_derivation WHERE partition = $1 AND item = w.id
+	UNION ALL
+	SELECT 'origin', partition, item, kind, name, '', 0, 0, '' FROM item_origin WHERE partition = $1 AND item = w.id
+	UNION ALL
+	SELECT 'conflict', ` + conflictColumns + ` FROM conflict WHERE partition = $1 AND item = w.id
+	UNION ALL
+	SELECT 'conflict', ` + conflictColumns + ` FROM conflict WHERE partition = $1 AND other = w.id
+	OFFSET 0`
+
+func scanTie(row pgx.CollectableRow) (t tie, err error) {
+	c := &t.Conflict
+	err = row.Scan(&t.of, &t.table, &c.Partition, &c.ItemID, &c.OtherID, &c.Reason, &c.Decision, when{&c.At}, &c.Change, blob{&c.Salt})
+	return t, err
+}
+
+func (t *tie) add(r *storage.ItemRecord) {
+	switch t.table {
+	case "derivation":
+		r.DerivedFrom = append(r.DerivedFrom, t.OtherID)
+	case "origin":
+		r.Origins = append(r.Origins, memory.Origin{Kind: t.OtherID, Name: t.Reason})
+	default:
+		r.Conflicts = append(r.Conflicts, t.Conflict)
 	}
-	for _, c := range r.conflicts {
-		for _, id := range []string{c.ItemID, c.OtherID} {
-			if i, ok := at[id]; ok {
-				list[i].Conflicts = append(list[i].Conflicts, c)
-			}
-		}
-	}
-	return list
 }
 
 func recordID(r *storage.ItemRecord) string { return r.ID }
@@ -268,6 +279,8 @@ func (t *tx) InsertItems(ctx context.Context, list []memory.Item) error {
 	return t.insertOrigins(ctx, list)
 }
 
+type derivation struct{ item, source string }
+
 func (t *tx) insertDerivations(ctx context.Context, list []memory.Item) error {
 	var rows []derivation
 	for i := range list {
@@ -383,11 +396,16 @@ func (t *tx) InsertConflicts(ctx context.Context, list []memory.Conflict) error 
 	})
 }
 
-const selectConflict = `SELECT c.partition, c.item, c.other, c.reason, c.decision, c.at, c.change, c.salt`
+const conflictColumns = `partition, item, other, reason, decision, at, change, salt`
 
 func scanConflict(row pgx.CollectableRow) (c memory.Conflict, err error) {
 	err = row.Scan(&c.Partition, &c.ItemID, &c.OtherID, &c.Reason, &c.Decision, when{&c.At}, &c.Change, blob{&c.Salt})
 	return c, err
+}
+
+type origin struct {
+	item string
+	memory.Origin
 }
 
 func (t *tx) insertOrigins(ctx context.Context, list []memory.Item) error {

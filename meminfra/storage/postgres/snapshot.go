@@ -240,13 +240,14 @@ func (s *snapshot) EachItem(ctx context.Context, fn func(storage.ItemRow, error)
 
 // addSources gives a page of items what they were derived from and came through.
 func (s *snapshot) addSources(ctx context.Context, lines []line[storage.ItemRow], after, last string) error {
-	var r records
+	var derivations []derivation
+	var origins []origin
 	var b pgx.Batch
 	const within = ` WHERE partition = $1 AND item > $2 AND item <= $3 ORDER BY `
 	b.Queue(`SELECT item, source FROM item_derivation`+within+`item, source`, s.partition, after, last).
-		Query(into(&r.derivations, scanDerivation))
+		Query(into(&derivations, scanDerivation))
 	b.Queue(`SELECT item, kind, name FROM item_origin`+within+`item, kind, name`, s.partition, after, last).
-		Query(into(&r.origins, scanOrigin))
+		Query(into(&origins, scanOrigin))
 	if err := s.sql.SendBatch(ctx, &b).Close(); err != nil {
 		return s.store.failure(ctx, "snapshot", err)
 	}
@@ -254,12 +255,12 @@ func (s *snapshot) addSources(ctx context.Context, lines []line[storage.ItemRow]
 	for i := range lines {
 		at[lines[i].value.ID] = &lines[i].value.Item
 	}
-	for _, d := range r.derivations {
+	for _, d := range derivations {
 		if i := at[d.item]; i != nil {
 			i.DerivedFrom = append(i.DerivedFrom, d.source)
 		}
 	}
-	for _, o := range r.origins {
+	for _, o := range origins {
 		if i := at[o.item]; i != nil {
 			i.Origins = append(i.Origins, o.Origin)
 		}
@@ -296,7 +297,7 @@ func (s *snapshot) EachEvidence(ctx context.Context, fn func(memory.Evidence, er
 
 // EachConflict implements storage.Snapshot.
 func (s *snapshot) EachConflict(ctx context.Context, fn func(memory.Conflict, error) error) error {
-	return stream(ctx, s, selectConflict+` FROM conflict c WHERE c.partition = $1`, scanConflict,
+	return stream(ctx, s, `SELECT `+conflictColumns+` FROM conflict WHERE partition = $1`, scanConflict,
 		func(c *memory.Conflict, v []any) { c.ItemID, c.OtherID = word(v[0]), word(v[1]) }, fn)
 }
 
