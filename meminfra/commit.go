@@ -195,9 +195,9 @@ func (w *batch) addConflict(c memory.Conflict) {
 
 // embed keeps a vector, and reports whether it says anything. One that does not
 // is kept as an empty one: its text need not be embedded again. Nothing is kept
-// where there is none, since the embedder failed.
+// where there is none, since the embedder failed: it can be made later.
 func (w *batch) embed(owner memory.OwnerKind, id string, vector []float32) bool {
-	if len(vector) == 0 {
+	if len(vector) == 0 || !llm.IsFinite(vector) {
 		return false
 	}
 	says := llm.HasDirection(vector)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -66,6 +67,25 @@ func TestReembedGoesOn(t *testing.T) {
 		if err != nil || slices.ContainsFunc(found.Degraded, func(s string) bool { return strings.Contains(s, "vector") }) ||
 			found.Hits[0].Ranks.Vector == 0 {
 			t.Errorf("after it: %v, %+v, %+v", err, found.Degraded, found.Hits[0].Ranks)
+		}
+	})
+}
+
+// A vector that is none leaves its text without one, until it is made again by an
+// embedder that is well.
+func TestReembedMendsBadVectors(t *testing.T) {
+	onStores(t, func(t *testing.T, store storage.Store) {
+		for name, vector := range map[string][]float32{"short": {1}, "missing": nil, "NaN": {float32(math.NaN()), 1, 0, 0, 0, 0, 0, 0}, "infinite": {0, float32(math.Inf(-1)), 0, 0, 0, 0, 0, 0}} {
+			ill, well := newLayer(t, store, randomIDs, withEmbedder(wrong{bagOfWords{"w", 8}, vector})), newLayer(t, store, randomIDs, withEmbedder(bagOfWords{"w", 8}))
+			mustAdd(t, ill, addTo(name, "c", told("We saw a quail.", "The cat sleeps all day.")...))
+			res, err := well.Curate().Reembed(t.Context(), meminfra.ReembedRequest{UserID: name})
+			if err != nil || res.Texts != 1 || res.Embedded != 1 {
+				t.Errorf("%s: %+v, %v", name, res, err)
+			}
+			hits := mustSearch(t, well, meminfra.SearchRequest{UserID: name, Query: "We saw a quail."}).Hits
+			if len(hits) == 0 || hits[0].Text != "We saw a quail." || hits[0].Ranks.Vector != 1 {
+				t.Errorf("%s: %+v", name, hits)
+			}
 		}
 	})
 }

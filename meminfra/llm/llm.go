@@ -37,6 +37,16 @@ func HasDirection(vector []float32) bool {
 	return false
 }
 
+// IsFinite reports whether no component is NaN or infinite: such a vector is none.
+func IsFinite(vector []float32) bool {
+	for _, x := range vector {
+		if x-x != 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // MeteredEmbedder is an Embedder that tells what a call used.
 type MeteredEmbedder interface {
 	Embedder

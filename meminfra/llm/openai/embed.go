@@ -164,17 +164,12 @@ func (e *Embedder) collect(out, vectors [][]float32, of []int) error {
 }
 
 func faultOf(v []float32, dim int) string {
-	if len(v) != dim {
+	switch {
+	case len(v) != dim:
 		return "wrong length"
-	}
-	zero := true
-	for _, x := range v {
-		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
-			return "not finite"
-		}
-		zero = zero && x == 0
-	}
-	if zero {
+	case !llm.IsFinite(v):
+		return "not finite"
+	case !llm.HasDirection(v):
 		return "zero"
 	}
 	return ""
