@@ -44,24 +44,33 @@ type State struct {
 // Attr is all of a row that can be filtered or ranked by without SQL. Fields
 // that do not apply to the owner are zero. Times are UTC.
 type Attr struct {
+	// What ranking asks of hundreds of rows, which lie anywhere in memory, stands
+	// together at the start.
+
 	Key
-	Seq       int64 // order within the partition; the last tie-break
-	Kind      string
+	Seq       int64     // order within the partition; the last tie-break
+	At        time.Time // said at (episode), event time (item)
 	Authority int8
 	Polarity  int8
+	// Marks tell what the text looks like, in bits that whoever fills the index
+	// gives a meaning.
+	Marks     uint8
 	Shareable bool
+	// Private rows are for UserID alone, wherever they are.
+	Private bool
+	Kind    string
+	// Utility is what feedback says for an item, from -0.5 to 0.5; 0 without any.
+	Utility    float64
+	Importance float64
 
 	Visibility string
 	UserID     string
 	TeamID     string
 	AgentID    string
 	ResourceID string // of episodes: the tool or document it came from
-	// Private rows are for UserID alone, wherever they are.
-	Private bool
 	// Agents and Resources are what an item came through, all of them.
 	Agents, Resources []string
 
-	At         time.Time // said at (episode), event time (item)
 	RecordedAt time.Time
 	ExpiresAt  time.Time
 	States     []State // of items, oldest first; none for episodes
@@ -81,17 +90,10 @@ type Attr struct {
 	SessionID      string
 	MessageID      string
 
-	// Utility is what feedback says for an item, from -0.5 to 0.5; 0 without any.
-	Utility float64
-
 	// Sources are the episodes that support an item, none for episodes. It was made
 	// from the first.
 	Sources []string
-	// Marks tell what the text looks like, in bits that whoever fills the index
-	// gives a meaning.
-	Marks uint8
 
-	Importance float64
 	Confidence float64
 	Metadata   map[string]any // JSON values; read only
 }

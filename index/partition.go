@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"iter"
 	"sync"
 	"sync/atomic"
 )
@@ -244,16 +245,27 @@ func (v *View) Source(row int) (source int, ok bool) {
 	return int(at), at != none
 }
 
-// Admit returns the rows for which f is true, asking in row order, which is
-// Seq order. It is the one place where access, filters and currency act.
+// Admit returns the rows for which f is true, asking in the order of Rows.
 func (v *View) Admit(f func(*Attr) bool) *Bitmap {
 	b := NewBitmap(len(v.s.attrs))
-	for row, a := range v.s.attrs {
-		if a != nil && f(a) {
+	for row, a := range v.Rows() {
+		if f(a) {
 			b.words[row>>6] |= 1 << (row & 63)
 		}
 	}
 	return b
+}
+
+// Rows yields all rows with their attributes, in row order, which is Seq order.
+// Access, filters and currency act on them before anything is scored.
+func (v *View) Rows() iter.Seq2[int, *Attr] {
+	return func(yield func(int, *Attr) bool) {
+		for row, a := range v.s.attrs {
+			if a != nil && !yield(row, a) {
+				return
+			}
+		}
+	}
 }
 
 // All returns all rows.

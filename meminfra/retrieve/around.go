@@ -53,9 +53,9 @@ func messagesAround(v *index.View, adm *admission, ids []string, neighbours bool
 		if home < 0 || !neighbours {
 			continue
 		}
-		near := p.around(v, home)
-		take(near[prev])
-		take(near[next])
+		near := p.messages.around(p.messages.number(home))
+		take(int(near[prev]))
+		take(int(near[next]))
 	}
 	return keys
 }

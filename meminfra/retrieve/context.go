@@ -16,14 +16,10 @@ import (
 // half Hit@5 is 0.804 for 12, 0.812 for 20, 0.815 for 30 and 0.810 for 40.
 const contextDepth = 20
 
-// reach is how many admitted messages are passed over in search of a neighbour in
-// the same session, when conversations run side by side.
-const reach = 64
-
 // population is what the admitted rows are. It is read only once it is taken.
 type population struct {
 	admitted  *index.Bitmap
-	rows      []int // admitted, in order
+	messages  messages
 	episodes  bool
 	facts     bool
 	summaries bool
@@ -39,7 +35,7 @@ type population struct {
 // Bytes is what a census costs in memory, approximately.
 func (p *population) Bytes() int64 {
 	const name = 64
-	return p.admitted.Bytes() + int64(8*cap(p.rows)+name*(len(p.speakers)+len(p.people)+len(p.subjects)))
+	return p.admitted.Bytes() + p.messages.Bytes() + int64(name*(len(p.speakers)+len(p.people)+len(p.subjects)))
 }
 
 // census is the census of the rows that are admitted, taken once for all searches
@@ -62,26 +58,26 @@ func (a *admission) census(v *index.View) *population {
 
 // takeCensus finds the admitted rows and what they are in one pass.
 func takeCensus(v *index.View, admits func(*index.Attr) bool, now time.Time) *population {
-	p := &population{now: now, speakers: map[string]string{}, people: map[string]string{}, subjects: map[string]bool{}}
-	p.admitted = v.Admit(func(a *index.Attr) bool {
-		if !admits(a) {
-			return false
+	p := &population{now: now, admitted: index.NewBitmap(v.Len()), messages: newMessages(v.Len()),
+		speakers: map[string]string{}, people: map[string]string{}, subjects: map[string]bool{}}
+	for row, a := range v.Rows() {
+		if admits(a) {
+			p.admitted.Set(row)
+			p.count(row, a)
 		}
-		p.count(a)
-		return true
-	})
-	p.rows = slices.AppendSeq(make([]int, 0, p.admitted.Count()), p.admitted.All())
+	}
 	p.name()
 	return p
 }
 
-func (p *population) count(a *index.Attr) {
+func (p *population) count(row int, a *index.Attr) {
 	if a.At.After(p.newest) && !a.At.After(p.now) {
 		p.newest = a.At
 	}
 	switch {
 	case a.Owner == index.Episode:
 		p.episodes = true
+		p.messages.add(row, a)
 		if p.lastSpeakers.isNew(a.Speaker) {
 			p.speakers[a.Speaker] = ""
 		}
@@ -152,53 +148,6 @@ func (p *population) isAbout(k *ask, a *index.Attr, user string) bool {
 	return isUser(a, user)
 }
 
-// The messages around one, by place.
-const (
-	prev2 = iota
-	prev
-	next
-	next2
-	places
-)
-
-// around is a row with the rows around it; -1 for none.
-type around [places]int
-
-var nowhere = around{-1, -1, -1, -1}
-
-// around finds the neighbours of a message: admitted messages of its session, by
-// order of writing.
-func (p *population) around(v *index.View, row int) around {
-	out := nowhere
-	at, ok := slices.BinarySearch(p.rows, row)
-	if !ok {
-		return out
-	}
-	p.look(v, at, -1, out[prev:], out[prev2:])
-	p.look(v, at, +1, out[next:], out[next2:])
-	return out
-}
-
-// look walks from a place in rows and puts the messages of the same session that
-// it meets into places, one after the other.
-func (p *population) look(v *index.View, at, step int, places ...[]int) {
-	a := v.Attr(p.rows[at])
-	for passed := 0; passed < reach && len(places) > 0; {
-		if at += step; at < 0 || at == len(p.rows) {
-			return
-		}
-		b := v.Attr(p.rows[at])
-		if b.Owner != index.Episode {
-			continue
-		}
-		passed++
-		if b.SessionID == a.SessionID && b.ConversationID == a.ConversationID {
-			places[0][0] = p.rows[at]
-			places = places[1:]
-		}
-	}
-}
-
 // scene is the context of one search: the candidates worth a closer look, what is
 // around them, and the branch scores of all rows in sight.
 type scene struct {
@@ -206,28 +155,24 @@ type scene struct {
 	view   *index.View
 	pop    *population
 	ask    *ask
-	places map[int]int32 // row -> place in sight
+	places map[int32]int32 // row -> place in sight
 	sight  []sighting
 	words  []float64 // by place, scaled
 	cosine []float64
-	entity []float64 // scaled; nil for a query without proper names
-	best   map[session]*sessionBest
+	entity []float64              // scaled; nil for a query without proper names
+	best   map[int32]*sessionBest // of sessions in sight, by number
 }
 
-// sighting is a row in sight. What it points at are places in sight, unseen for
-// none.
+// sighting is a row in sight. What it points at are places in sight, none for
+// no place.
 type sighting struct {
-	row       int
-	candidate int  // place in the list of candidates, unseen for none
-	located   bool // home and near are known
+	row       int32
+	candidate int32 // place in the list of candidates, if it is one
+	located   bool  // home and near are known
 	home      int32
 	heir      int32 // of a message: the item that it speaks for
 	near      [places]int32
 }
-
-const unseen = -1
-
-type session struct{ conversation, id string }
 
 // sessionBest is what a session's best row scores.
 type sessionBest struct{ words, cosine float64 }
@@ -236,15 +181,15 @@ type sessionBest struct{ words, cosine float64 }
 // their signals count. Candidates further down keep none: they are behind.
 func (s *search) inContext(v *index.View, p *population, k *ask, vector []float32, list []candidate, words, vectors []index.Hit) []candidate {
 	const around = 8 // rows in sight for each candidate, roughly
-	c := &scene{search: s, view: v, pop: p, ask: k, best: map[session]*sessionBest{},
-		places: make(map[int]int32, around*contextDepth), sight: make([]sighting, 0, around*contextDepth)}
+	c := &scene{search: s, view: v, pop: p, ask: k, best: map[int32]*sessionBest{},
+		places: make(map[int32]int32, around*contextDepth), sight: make([]sighting, 0, around*contextDepth)}
 	list = c.gather(list)
 	bound := c.score(vector)
 	c.inherit()
 	c.sessions(words, vectors, bound)
 	signals := make([]Signals, len(c.sight))
 	for i := range c.sight {
-		if x := &c.sight[i]; x.candidate != unseen {
+		if x := &c.sight[i]; x.candidate != none {
 			list[x.candidate].signals = &signals[i]
 			c.signals(&list[x.candidate], int32(i))
 		}
@@ -255,24 +200,24 @@ func (s *search) inContext(v *index.View, p *population, k *ask, vector []float3
 // gather brings into sight the best candidates, and their neighbours, which join
 // the list if no branch found them.
 func (c *scene) gather(list []candidate) []candidate {
-	listed := make(map[int]int, len(list))
+	listed := make(map[int32]int32, len(list))
 	for i := range list {
-		listed[list[i].row] = i
+		listed[int32(list[i].row)] = int32(i)
 	}
-	for i := range min(len(list), contextDepth) {
-		at := c.see(list[i].row)
+	for i := range int32(min(len(list), contextDepth)) {
+		at := c.see(int32(list[i].row))
 		c.sight[at].candidate = i
 		c.locate(at)
 		for _, near := range c.sight[at].near {
-			if near == unseen {
+			if near == none {
 				continue
 			}
 			row := c.sight[near].row
 			j, known := listed[row]
 			if !known {
-				j = len(list)
+				j = int32(len(list))
 				listed[row] = j
-				list = append(list, newCandidate(c.view, row))
+				list = append(list, newCandidate(c.view, int(row)))
 			}
 			c.sight[near].candidate = j
 			c.locate(near)
@@ -282,13 +227,13 @@ func (c *scene) gather(list []candidate) []candidate {
 }
 
 // see returns the place of a row, which it brings into sight.
-func (c *scene) see(row int) int32 {
+func (c *scene) see(row int32) int32 {
 	at, ok := c.places[row]
 	if !ok {
 		at = int32(len(c.sight))
 		c.places[row] = at
-		c.sight = append(c.sight, sighting{row: row, candidate: unseen, home: unseen, heir: unseen,
-			near: [places]int32{unseen, unseen, unseen, unseen}})
+		c.sight = append(c.sight, sighting{row: row, candidate: none, home: none, heir: none,
+			near: [places]int32{none, none, none, none}})
 	}
 	return at
 }
@@ -299,37 +244,28 @@ func (c *scene) locate(at int32) {
 		return
 	}
 	c.sight[at].located = true
-	row := c.sight[at].row
-	home, ok := c.home(row)
-	if !ok {
+	row, m := c.sight[at].row, &c.pop.messages
+	home := m.home(c.view, int(row))
+	if home == none {
 		return
 	}
-	if home != row {
-		place := c.see(home) // may move c.sight
+	if said := m.list[home].row; said != row {
+		place := c.see(said) // may move c.sight
 		c.sight[at].home = place
 	}
-	for i, near := range c.pop.around(c.view, home) {
-		if near >= 0 {
+	for i, near := range m.around(home) {
+		if near != none {
 			place := c.see(near)
 			c.sight[at].near[i] = place
 		}
 	}
 }
 
-// home is the message that a row is or was made from, if it may be seen.
-func (c *scene) home(row int) (int, bool) {
-	if c.view.Attr(row).Owner == index.Episode {
-		return row, true
-	}
-	source, ok := c.view.Source(row)
-	return source, ok && c.pop.admitted.Has(source)
-}
-
 // score asks both branches for the scores of all rows in sight.
 func (c *scene) score(vector []float32) (bound float64) {
 	rows := make([]int, len(c.sight))
 	for i := range c.sight {
-		rows[i] = c.sight[i].row
+		rows[i] = int(c.sight[i].row)
 	}
 	c.words, bound = c.view.ScoreWords(c.query.Text, c.pop.admitted, rows)
 	scale(c.words, bound)
@@ -366,34 +302,33 @@ func scale(scores []float64, bound float64) {
 	}
 }
 
-// sessions takes the best scores of each session from what the branches found.
+// sessions takes the best scores of each session in sight from what the branches
+// found.
 func (c *scene) sessions(words, vectors []index.Hit, bound float64) {
+	for _, x := range c.sight {
+		if at := c.session(int(x.row)); at != none && c.best[at] == nil {
+			c.best[at] = &sessionBest{}
+		}
+	}
 	for _, h := range words {
-		if b := c.bestOf(h.Row); b != nil {
+		if b := c.best[c.session(h.Row)]; b != nil {
 			b.words = max(b.words, h.Score/bound)
 		}
 	}
 	for _, h := range vectors {
-		if b := c.bestOf(h.Row); b != nil {
+		if b := c.best[c.session(h.Row)]; b != nil {
 			b.cosine = max(b.cosine, h.Score)
 		}
 	}
 }
 
-// bestOf is the best of the session that a row stands in, nil if it is not known.
-func (c *scene) bestOf(row int) *sessionBest {
-	home, ok := c.home(row)
-	if !ok {
-		return nil
+// session is the number of the session that a row stands in, none if it is not known.
+func (c *scene) session(row int) int32 {
+	home := c.pop.messages.home(c.view, row)
+	if home == none {
+		return none
 	}
-	a := c.view.Attr(home)
-	where := session{a.ConversationID, a.SessionID}
-	b := c.best[where]
-	if b == nil {
-		b = &sessionBest{}
-		c.best[where] = b
-	}
-	return b
+	return c.pop.messages.list[home].session
 }
 
 // signals reads the signals of a candidate in sight.
@@ -405,15 +340,15 @@ func (c *scene) signals(x *candidate, at int32) {
 	if c.entity != nil {
 		s[Entity] = c.own(c.entity, at)
 	}
-	if b := c.bestOf(x.row); b != nil {
+	if b := c.best[c.session(x.row)]; b != nil {
 		s[WordsSession], s[CosineSession] = b.words, b.cosine
 	}
-	if before := near[prev]; before != unseen && marks(c.view.Attr(c.sight[before].row).Marks)&markAsks != 0 {
+	if before := near[prev]; before != none && marks(c.view.Attr(int(c.sight[before].row)).Marks)&markAsks != 0 {
 		s[Answers], s[CosineAnswers] = of(c.words, before), of(c.cosine, before)
 	}
 	c.text(x.attr, s)
 	if home, ok := c.spokesman(at); ok {
-		c.text(c.view.Attr(c.sight[home].row), s)
+		c.text(c.view.Attr(int(c.sight[home].row)), s)
 	}
 	s[Date] = c.ask.date.signal(x.attr.At)
 	if !c.offRoute(x.attr) {
@@ -444,7 +379,7 @@ func (c *scene) text(a *index.Attr, s *Signals) {
 
 // of is the score at a place, 0 for none.
 func of(scores []float64, at int32) float64 {
-	if at == unseen {
+	if at == none {
 		return 0
 	}
 	return scores[at]
@@ -456,11 +391,11 @@ func of(scores []float64, at int32) float64 {
 func (c *scene) inherit() {
 	for i := range c.sight {
 		home := c.sight[i].home
-		if home == unseen {
+		if home == none {
 			continue
 		}
 		heir := &c.sight[home].heir
-		if *heir == unseen || c.fitsBetter(int32(i), *heir) {
+		if *heir == none || c.fitsBetter(int32(i), *heir) {
 			*heir = int32(i)
 		}
 	}
@@ -477,7 +412,7 @@ func (c *scene) fitsBetter(at, other int32) bool {
 // one the item would stand behind its message and say again what that said.
 func (c *scene) spokesman(at int32) (home int32, ok bool) {
 	home = c.sight[at].home
-	return home, home != unseen && c.sight[home].heir == at
+	return home, home != none && c.sight[home].heir == at
 }
 
 // own is a row's score, or its message's if that is better and speaks for it.
