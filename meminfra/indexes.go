@@ -47,7 +47,9 @@ func (m *MemoryLayer) IndexStatus(ctx context.Context, req IndexRequest) (*Index
 	if p := m.retriever.Index.Peek(partition); p != nil {
 		s := p.Stats()
 		out.Loaded, out.Rows, out.Vectors, out.Model = true, s.Rows, s.Vectors, s.Model
-		out.Bytes, out.Watermark, out.Current = s.Bytes, s.Watermark, s.Watermark == out.Change
+		out.Bytes, out.Watermark = s.Bytes, s.Watermark
+		out.Change = max(out.Change, s.Watermark) // somebody wrote meanwhile
+		out.Current = s.Watermark == out.Change
 	}
 	return out, nil
 }

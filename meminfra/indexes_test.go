@@ -1,6 +1,7 @@
 package meminfra_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/meminfra/memory-layer/meminfra"
@@ -38,6 +39,31 @@ func TestIndexStatus(t *testing.T) {
 		load = true
 		if s := status(false); !s.Current || s.Rows <= 2 || s.Watermark != s.Change {
 			t.Errorf("loaded: %+v", s)
+		}
+	})
+}
+
+// passed is a store of which somebody else writes between two reads.
+type passed struct {
+	storage.Store
+	write func()
+}
+
+func (s passed) Heads(ctx context.Context, partitions ...string) (map[string]storage.Head, error) {
+	heads, err := s.Store.Heads(ctx, partitions...)
+	s.write()
+	return heads, err
+}
+
+// An index that has seen more than the status had asked about is not stale.
+func TestIndexStatusBesideAWriter(t *testing.T) {
+	onStores(t, func(t *testing.T, store storage.Store) {
+		writing := newLayer(t, store, randomIDs)
+		say(t, writing, "I live in Paris.", nil)
+		reading := newLayer(t, passed{store, func() { say(t, writing, "I use Vim.", nil) }}, randomIDs)
+		s, err := reading.IndexStatus(t.Context(), meminfra.IndexRequest{UserID: "ada", Load: true})
+		if err != nil || !s.Current || s.Watermark != s.Change || s.Rows != 4 {
+			t.Errorf("%+v, %v", s, err)
 		}
 	})
 }

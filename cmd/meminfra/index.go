@@ -85,9 +85,13 @@ func (a *app) indexCommandOf(verb func(context.Context, *meminfra.MemoryLayer, m
 
 func (a *app) printIndex(s *meminfra.IndexStatus, took string) {
 	if !s.Loaded {
+		state := "not loaded: the first search builds it"
+		if s.Change == 0 {
+			state = "none: nothing was ever remembered"
+		}
 		fields(a.stdout,
 			[2]string{"partition", s.Partition},
-			[2]string{"index", "not loaded: the first search builds it"},
+			[2]string{"index", state},
 			[2]string{"change", strconv.FormatInt(s.Change, 10)},
 		)
 		return

@@ -37,7 +37,10 @@ func TestIndexStatus(t *testing.T) {
 				t.Errorf("want %q in %q", want, out)
 			}
 		}
-		if out := c.ok("index", "status", "--user", "nobody", "--no-load"); !strings.Contains(out, "not loaded") {
+		if out := c.ok("index", "status", "--user", "ada", "--no-load"); !strings.Contains(out, "not loaded") {
+			t.Errorf("not loaded: %q", out)
+		}
+		if out := c.ok("reindex", "--user", "nobody"); !strings.Contains(out, "nothing was ever remembered") {
 			t.Errorf("nobody's: %q", out)
 		}
 		c.fails(exitUsage, "user", "index", "status")
