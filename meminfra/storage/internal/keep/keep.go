@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"unsafe"
 )
 
 // Keeper keeps texts that end with their row: one of each that repeats, and the
@@ -61,6 +62,10 @@ func Vector(block *[]float32, raw []byte) ([]float32, error) {
 		v = (*block)[from : from+n : from+n]
 	} else {
 		v = make([]float32, n)
+	}
+	if binary.NativeEndian.Uint16([]byte{1, 0}) == 1 { // stored as it lies in memory
+		copy(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(raw)), raw)
+		return v, nil
 	}
 	for i := range v {
 		v[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
