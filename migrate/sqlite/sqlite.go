@@ -76,7 +76,12 @@ func Create(path string) error {
 }
 
 // WAL is the DSN parameter that turns the write-ahead log on, for good.
-const WAL = "_pragma=journal_mode(wal)"
+const WAL = "_journal_mode=WAL"
+
+// pageSize is the DSN parameter with the size of a new file's pages: a vector of
+// 1,536 components lies in one, not in two. It comes before WAL, which fixes it: the
+// driver takes _pragma first.
+const pageSize = "_pragma=page_size(8192)"
 
 // DSN is the driver's name for an existing file, whatever characters its path
 // holds: foreign keys on, waiting for locks as long as busy, and the further
@@ -106,7 +111,7 @@ func open(ctx context.Context, target string, create bool) (*sql.DB, error) {
 		if err := Create(path); err != nil {
 			return nil, err
 		}
-		params = []string{WAL, "_txlock=immediate"}
+		params = []string{pageSize, WAL, "_txlock=immediate"}
 	} else if _, err := os.Stat(path); err != nil {
 		return nil, err
 	}
