@@ -186,7 +186,7 @@ func TestManyPartitions(t *testing.T) {
 	}
 	var hotLoads int
 	row := makeRows(1, 1, "ada")
-	load := func(_ context.Context, name string, _ int64) (index.Delta, error) {
+	load := func(_ context.Context, name string, _ int64, _ func(index.Delta)) (index.Delta, error) {
 		if name[0] == 'h' {
 			hotLoads++
 		}

@@ -26,7 +26,12 @@ type Options struct {
 // changed returns everything with Reset. Rows and Change are of one snapshot: a
 // row that comes twice does no harm, one that is missed is never asked for
 // again. The delta is the manager's to keep.
-type LoadFunc func(ctx context.Context, partition string, since int64) (Delta, error)
+//
+// Early, if not nil, may be called once with the delta before its vectors are
+// read: what needs none is done meanwhile. The delta that is returned then has
+// the same Rows, which early has put in order and emptied of their texts, with
+// their vectors; or else another Change.
+type LoadFunc func(ctx context.Context, partition string, since int64, early func(Delta)) (Delta, error)
 
 // BehindError reports that loading did not reach the change number asked for:
 // the source lags behind the one that gave the number.
@@ -189,19 +194,26 @@ func (m *Manager) refresh(ctx context.Context, e *entry) error {
 	return err
 }
 
-// read loads rows for an index to keep.
-func (m *Manager) read(ctx context.Context, e *entry, since int64) (Delta, error) {
-	d, err := m.load(ctx, e.name, since)
-	d.own = true
-	return d, err
+// reading loads rows of e for an index to keep.
+func (m *Manager) reading(ctx context.Context, e *entry) reading {
+	return func(since int64, early func(Delta)) (Delta, error) {
+		d, err := m.load(ctx, e.name, since, early)
+		d.own = true
+		return d, err
+	}
 }
 
 func (m *Manager) loadAndApply(ctx context.Context, e *entry, since int64) error {
-	d, err := m.read(ctx, e, since)
+	if since == 0 {
+		if err := e.p.load(m.reading(ctx, e)); err != nil {
+			return fmt.Errorf("load index: %w", err)
+		}
+		return nil
+	}
+	d, err := m.reading(ctx, e)(since, nil)
 	if err != nil {
 		return fmt.Errorf("load index: %w", err)
 	}
-	d.Reset = d.Reset || since == 0
 	if err := e.p.Apply(d); err != nil {
 		return fmt.Errorf("apply delta: %w", err)
 	}
@@ -248,7 +260,7 @@ func (m *Manager) renew(e *entry) {
 }
 
 func (m *Manager) rebuild(ctx context.Context, e *entry) error {
-	err := e.p.rebuild(ctx, func(since int64) (Delta, error) { return m.read(ctx, e, since) })
+	err := e.p.rebuild(ctx, m.reading(ctx, e))
 	if err != nil {
 		return fmt.Errorf("rebuild index: %w", err)
 	}

@@ -97,17 +97,37 @@ func (p *Partition) reset(d *Delta) error {
 	if err != nil {
 		return err
 	}
+	p.show(s)
+	return nil
+}
+
+// show puts s in the place of what there was. The caller holds writing.
+func (p *Partition) show(s *state) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.s = s
-	p.watermark.Store(d.Change)
+	p.watermark.Store(s.change)
+}
+
+// reading loads rows for an index to keep: a LoadFunc for one partition.
+type reading func(since int64, early func(Delta)) (Delta, error)
+
+// load builds the index from all rows, as Apply does with a reset.
+func (p *Partition) load(read reading) error {
+	s, err := loadState(p.engines, read)
+	if err != nil {
+		return err
+	}
+	p.writing.Lock()
+	defer p.writing.Unlock()
+	p.show(s)
 	return nil
 }
 
 // rebuild builds all rows anew beside the old ones, prepares them and puts them
-// in the place of those once they have seen as much. Load is a LoadFunc's.
-func (p *Partition) rebuild(ctx context.Context, load func(since int64) (Delta, error)) error {
-	s, err := loadState(p.engines, load)
+// in the place of those once they have seen as much.
+func (p *Partition) rebuild(ctx context.Context, read reading) error {
+	s, err := loadState(p.engines, read)
 	if err != nil {
 		return err
 	}
@@ -118,7 +138,7 @@ func (p *Partition) rebuild(ctx context.Context, load func(since int64) (Delta, 
 	p.writing.Lock() // nothing newer comes in from here on
 	defer p.writing.Unlock()
 	for s.change < p.Watermark() {
-		d, err := load(s.change)
+		d, err := read(s.change, nil)
 		switch {
 		case err != nil:
 			return err
@@ -135,20 +155,27 @@ func (p *Partition) rebuild(ctx context.Context, load func(since int64) (Delta, 
 			}
 		}
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.s = s
-	p.watermark.Store(s.change)
+	p.show(s)
 	return nil
 }
 
-func loadState(engines Engines, load func(since int64) (Delta, error)) (*state, error) {
-	d, err := load(0)
+// loadState builds a state from all rows; what needs no vectors it does while
+// these are read, if read allows.
+func loadState(engines Engines, read reading) (*state, error) {
+	var f *filling // of a state that has all but the vectors
+	var at int64
+	d, err := read(0, func(d Delta) {
+		d.Deleted, d.own, at = nil, true, d.Change
+		f = beginState(engines, &d)
+	})
 	if err != nil {
 		return nil, err
 	}
 	d.Deleted = nil
-	return newState(engines, &d)
+	if f == nil || at != d.Change {
+		return newState(engines, &d)
+	}
+	return f.s, f.complete(&d)
 }
 
 // Watermark is the change number that the index has seen, 0 for none.

@@ -55,7 +55,7 @@ func newSoak() *soak {
 	return s
 }
 
-func (s *soak) load(_ context.Context, name string, since int64) (index.Delta, error) {
+func (s *soak) load(_ context.Context, name string, since int64, _ func(index.Delta)) (index.Delta, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var i int

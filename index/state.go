@@ -41,7 +41,38 @@ type state struct {
 
 // newState builds a state from all rows of a reset delta. It sorts d.Rows.
 func newState(engines Engines, d *Delta) (*state, error) {
-	s := &state{
+	s := emptyState(engines, d)
+	return s, s.apply(d)
+}
+
+// beginState is newState for a delta whose vectors are yet to come, for complete;
+// nil if it does not fit. Most rows have a vector: there is room for one each.
+func beginState(engines Engines, d *Delta) *filling {
+	s := emptyState(engines, d)
+	f, err := s.begin(d)
+	if err != nil {
+		return nil
+	}
+	if d.Dim > 0 && engines.Vectors != nil {
+		s.vectors = engines.Vectors(d.Dim, len(d.Rows))
+	}
+	f.words()
+	return f
+}
+
+// complete is finish for a delta that was begun without its vectors.
+func (f *filling) complete(d *Delta) error {
+	if dimOf(d) == 0 {
+		f.s.vectors = nil
+	} else if f.s.vectors == nil {
+		f.s.openVectors(d)
+	}
+	return f.finish(d)
+}
+
+// emptyState has room for the rows of d.
+func emptyState(engines Engines, d *Delta) *state {
+	return &state{
 		engines:  engines,
 		model:    d.Model,
 		attrs:    make([]*Attr, 0, len(d.Rows)),
@@ -51,14 +82,39 @@ func newState(engines Engines, d *Delta) (*state, error) {
 		words:    engines.Words(len(d.Rows)),
 		interned: make(map[string]string),
 	}
-	return s, s.apply(d)
 }
 
 // apply brings the state to d. It checks before it writes: an error leaves the
 // state as it was. It sorts d.Rows.
 func (s *state) apply(d *Delta) error {
-	if err := s.check(d); err != nil {
+	f, err := s.begin(d)
+	if err != nil {
 		return err
+	}
+	const many = 256
+	var both sync.WaitGroup
+	if len(f.rows) < many {
+		f.words()
+	} else { // the engines know nothing of each other
+		both.Go(f.words)
+	}
+	err = f.finish(d)
+	both.Wait()
+	return err
+}
+
+// filling is a state whose rows are placed and are to be put into the engines.
+type filling struct {
+	s       *state
+	rows    []Row
+	numbers []int
+	own     bool // vectors are the engine's to keep
+}
+
+// begin checks a delta and places its rows.
+func (s *state) begin(d *Delta) (*filling, error) {
+	if err := s.check(d); err != nil {
+		return nil, err
 	}
 	s.kept.forget()
 	s.openVectors(d)
@@ -73,37 +129,26 @@ func (s *state) apply(d *Delta) error {
 	for i := range rows {
 		numbers[i] = s.place(&rows[i].Attr)
 	}
-	if err := s.fill(rows, numbers, d.own); err != nil {
-		return err
-	}
-	for i := range rows {
-		rows[i].Text, rows[i].Vector = "", nil // the engines have them
-	}
-	s.change = d.Change
-	return nil
+	return &filling{s: s, rows: rows, numbers: numbers, own: d.own}, nil
 }
 
-// fill puts the texts and vectors of placed rows into the engines, which know
-// nothing of each other: of many rows, both at once.
-func (s *state) fill(rows []Row, numbers []int, own bool) error {
-	const many = 256
-	words := func() {
-		for i := range rows {
-			s.setWords(numbers[i], rows[i].Text)
-		}
+// words moves the texts into the word engine.
+func (f *filling) words() {
+	for i := range f.rows {
+		f.s.setWords(f.numbers[i], f.rows[i].Text)
+		f.rows[i].Text = ""
 	}
-	var both sync.WaitGroup
-	if len(rows) < many {
-		words()
-	} else {
-		both.Go(words)
-	}
-	defer both.Wait()
-	for i := range rows {
-		if err := s.setVector(numbers[i], rows[i].Vector, own); err != nil {
+}
+
+// finish moves the vectors into theirs, which ends the application of d.
+func (f *filling) finish(d *Delta) error {
+	for i := range f.rows {
+		if err := f.s.setVector(f.numbers[i], f.rows[i].Vector, f.own); err != nil {
 			return err
 		}
+		f.rows[i].Vector = nil
 	}
+	f.s.change = d.Change
 	return nil
 }
 

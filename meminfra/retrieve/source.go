@@ -12,24 +12,44 @@ import (
 // Load returns the loader with which an index manager reads SQL: the rows of a
 // partition written after a change number, with vectors of one model only.
 // isPrivate is that of a Retriever.
-func Load(store storage.Reader, model string, dim int, isPrivate func(*memory.Episode) bool) func(context.Context, string, int64) (index.Delta, error) {
-	return func(ctx context.Context, partition string, since int64) (index.Delta, error) {
-		c, err := store.Changes(ctx, storage.ChangesParams{Partition: partition, Since: since, Model: model})
+func Load(store storage.Reader, model string, dim int, isPrivate func(*memory.Episode) bool) index.LoadFunc {
+	return func(ctx context.Context, partition string, since int64, early func(index.Delta)) (index.Delta, error) {
+		var d index.Delta
+		take := func(c storage.Changes) {
+			d = index.Delta{Change: c.Head.Change, Reset: c.Reset, Model: model, Dim: dim, Rows: rows(c, isPrivate)}
+		}
+		p := storage.ChangesParams{Partition: partition, Since: since, Model: model}
+		if early != nil {
+			p.Rows = func(c storage.Changes) { take(c); early(d) }
+		}
+		c, err := store.Changes(ctx, p)
 		if err != nil {
 			return index.Delta{}, err
 		}
-		return index.Delta{Change: c.Head.Change, Reset: c.Reset, Model: model, Dim: dim, Rows: rows(c, isPrivate)}, nil
+		if d.Rows == nil || d.Change != c.Head.Change {
+			take(c)
+		}
+		setVectors(d.Rows, c.Embeddings)
+		return d, nil
 	}
 }
 
-// rows makes index rows of episodes and items, in the order of both.
-func rows(c storage.Changes, isPrivate func(*memory.Episode) bool) []index.Row {
-	vectors := make(map[index.Key][]float32, len(c.Embeddings))
-	for i := range c.Embeddings {
-		if e := &c.Embeddings[i]; e.Part == 0 && len(e.Vector) > 0 {
+// setVectors gives the rows their vectors.
+func setVectors(list []index.Row, embeddings []memory.Embedding) {
+	vectors := make(map[index.Key][]float32, len(embeddings))
+	for i := range embeddings {
+		if e := &embeddings[i]; e.Part == 0 && len(e.Vector) > 0 {
 			vectors[ownerKey(e.OwnerKind, e.OwnerID)] = e.Vector
 		}
 	}
+	for i := range list {
+		list[i].Vector = vectors[list[i].Key]
+	}
+}
+
+// rows makes index rows of episodes and items, in the order of both, without
+// their vectors.
+func rows(c storage.Changes, isPrivate func(*memory.Episode) bool) []index.Row {
 	list := pages.Make[index.Row](len(c.Episodes) + len(c.Items))
 	episodes, items := c.Episodes, c.Items
 	for len(episodes)+len(items) > 0 {
@@ -42,7 +62,6 @@ func rows(c storage.Changes, isPrivate func(*memory.Episode) bool) []index.Row {
 			itemRow(row, &items[0])
 			items = items[1:]
 		}
-		row.Vector = vectors[row.Key]
 	}
 	return list
 }

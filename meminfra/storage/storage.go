@@ -242,6 +242,11 @@ type ChangesParams struct {
 	Partition string
 	Since     int64
 	Model     string // embedding model
+
+	// Rows, if set, is given all but the embeddings where these are still being
+	// read, for what can be done without them. What Changes returns counts: under
+	// another Head it is all anew.
+	Rows func(Changes)
 }
 
 // UnextractedParams asks for episodes that wait for an extractor: those whose

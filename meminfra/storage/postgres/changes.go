@@ -92,6 +92,9 @@ func (s *Store) Changes(ctx context.Context, p storage.ChangesParams) (storage.C
 	var other sync.WaitGroup
 	other.Go(func() { vectors, err = s.changes(ctx, p, (*changes).vectors) })
 	c, errRows := s.changes(ctx, p, (*changes).rows)
+	if errRows == nil && p.Rows != nil {
+		p.Rows(c)
+	}
 	other.Wait()
 	switch {
 	case errRows != nil || err != nil:

@@ -60,7 +60,8 @@ func (s *Store) Changes(ctx context.Context, p storage.ChangesParams) (storage.C
 			if err := r.rows(ctx); err != nil {
 				return err
 			}
-			return r.vectors(ctx, c)
+			ch.Embeddings, err = r.vectors(ctx, c)
+			return err
 		}
 		return s.whole(ctx, r)
 	})
@@ -74,8 +75,10 @@ func (s *Store) Changes(ctx context.Context, p storage.ChangesParams) (storage.C
 // see the same change number, for nothing that is read here changes without it.
 func (s *Store) whole(ctx context.Context, r *changes) error {
 	var other sync.WaitGroup
+	var vectors []memory.Embedding
 	var seen bool
 	var err error
+	early := r.p.Rows
 	select {
 	case c := <-s.readers:
 		other.Go(func() {
@@ -85,16 +88,23 @@ func (s *Store) whole(ctx context.Context, r *changes) error {
 				if seen = err == nil && heads[r.p.Partition].Change == r.out.Head.Change; !seen {
 					return err
 				}
-				return r.vectors(ctx, c)
+				vectors, err = r.vectors(ctx, c)
+				return err
 			})
 		})
 	default:
+		early = nil
 	}
 	rows := r.rows(ctx)
-	if other.Wait(); rows != nil || err != nil || seen {
-		return cmp.Or(rows, err)
+	if rows == nil && early != nil {
+		early(*r.out)
 	}
-	return r.vectors(ctx, r.c)
+	other.Wait()
+	if rows == nil && err == nil && !seen {
+		vectors, err = r.vectors(ctx, r.c)
+	}
+	r.out.Embeddings = vectors
+	return cmp.Or(rows, err)
 }
 
 // changed selects items that are new, have a new state, new evidence, or a new
@@ -337,14 +347,14 @@ func (r *changes) conversations(ctx context.Context) error {
 }
 
 // vectors reads the vectors of the rows into one block.
-func (r *changes) vectors(ctx context.Context, c *conn) error {
+func (r *changes) vectors(ctx context.Context, c *conn) ([]memory.Embedding, error) {
 	args := []any{r.p.Partition, r.since, r.p.Model}
 	from := `embedding WHERE partition = ?1 AND model = ?3 AND change > ?2`
 	var n int
 	if r.since > 0 {
 		from = `embedding WHERE partition = ?1 AND model = ?3 AND (change > ?2 OR owner_kind = 'item' AND owner` + changed + `)`
 	} else if err := c.row(ctx, `SELECT count(*) FROM `+from, args, &n); err != nil || n == 0 {
-		return err
+		return nil, err
 	}
 	list := make([]memory.Embedding, 0, n)
 	var kept keep.Keeper
@@ -361,8 +371,8 @@ func (r *changes) vectors(ctx context.Context, c *conn) error {
 		list = append(list, e)
 		return err
 	})
-	if len(list) > 0 {
-		r.out.Embeddings = list
+	if len(list) == 0 {
+		return nil, err
 	}
-	return err
+	return list, err
 }

@@ -11,6 +11,7 @@ import (
 var changeTests = []test{
 	{name: "of nothing", run: changesNone},
 	{name: "since a change number", run: changesSince},
+	{name: "rows before their vectors", run: changesEarly},
 	{name: "an old item with a new state", run: changesState},
 	{name: "an old item with a new state and an old vector", run: changesVector},
 	{name: "an old item with new evidence", run: changesEvidence},
@@ -51,6 +52,23 @@ func changesSince(t *testing.T, s storage.Store) {
 		same(t, "items", ids(c.Items, statesID), strings.Fields(want[1]))
 		same(t, "vectors", ids(c.Embeddings, func(e memory.Embedding) string { return e.OwnerID }), strings.Fields(want[2]))
 	}
+}
+
+func changesEarly(t *testing.T, s storage.Store) {
+	putEpisodes(t, s, ada, 2)
+	putItem(t, s, ada, "i1", nil)
+	commit(t, s, ada, func(tx storage.Tx) error {
+		return tx.PutEmbeddings(t.Context(), []memory.Embedding{
+			{Partition: ada.ID(), OwnerKind: memory.OwnerEpisode, OwnerID: "e1", Model: "m", Vector: []float32{1}, Change: 3}})
+	})
+	want := changes(t, s, ada, 0)
+	var early []storage.Changes
+	got, err := s.Changes(t.Context(), storage.ChangesParams{Partition: ada.ID(), Model: "m",
+		Rows: func(c storage.Changes) { early = append(early, c) }})
+	check(t, err)
+	same(t, "changes", got, want)
+	want.Embeddings = nil
+	same(t, "rows", early, []storage.Changes{want})
 }
 
 func changesState(t *testing.T, s storage.Store) {

@@ -1,0 +1,67 @@
+package index_test
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/meminfra/memory-layer/index"
+	"github.com/meminfra/memory-layer/index/indextest"
+)
+
+// An index whose rows came before their vectors is the one that got both at once,
+// whether what came early still holds in the end or not.
+func TestEarly(t *testing.T) {
+	rows := makeRows(300, 1, "ada")
+	rows[7].Vector = nil
+	back := slices.Clone(rows)
+	slices.Reverse(back)
+	bare := slices.Clone(rows)
+	for i := range bare {
+		bare[i].Vector = nil
+	}
+	for name, c := range map[string]struct {
+		rows []index.Row
+		dim  int
+		at   int64 // change number of what comes early
+	}{
+		"as it was":       {rows, dim, 2},
+		"length unknown":  {rows, 0, 2},
+		"not in order":    {back, dim, 2},
+		"without vectors": {bare, dim, 2},
+		"overtaken":       {rows, dim, 1},
+	} {
+		want := index.NewPartition(engines)
+		apply(t, want, index.Delta{Change: 2, Reset: true, Model: "m", Dim: c.dim, Rows: slices.Clone(c.rows)})
+		calls := 0
+		m := index.New(func(_ context.Context, _ string, since int64, early func(index.Delta)) (index.Delta, error) {
+			calls++
+			d := index.Delta{Change: 2, Model: "m", Dim: c.dim, Rows: slices.Clone(c.rows)}
+			vectors := map[index.Key][]float32{}
+			for i := range d.Rows {
+				vectors[d.Rows[i].Key], d.Rows[i].Vector = slices.Clone(d.Rows[i].Vector), nil
+			}
+			first := d
+			if first.Change = c.at; c.at != d.Change {
+				first.Rows = makeRows(10, 900, "eve")
+			}
+			early(first)
+			for i := range d.Rows {
+				d.Rows[i].Vector = vectors[d.Rows[i].Key]
+			}
+			return d, nil
+		}, engines, nil)
+		got := get(t, m, "p", 2)
+		if w, g := want.Stats(), got.Stats(); calls != 1 || g.Rows != w.Rows || g.Words != w.Words || g.Vectors != w.Vectors ||
+			g.Dim != w.Dim || g.Model != w.Model || g.Watermark != 2 {
+			t.Errorf("%s: %d loads, %+v, want %+v", name, calls, g, w)
+		}
+		for i, query := range indextest.Texts(5, 99) {
+			vec := indextest.Clustered(5, dim, 99)[i]
+			if w, g := ask(t, want, query, vec, everyone, 10), ask(t, got, query, vec, everyone, 10); !reflect.DeepEqual(g, w) {
+				t.Errorf("%s: %+v, want %+v", name, g, w)
+			}
+		}
+	}
+}
