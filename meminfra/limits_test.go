@@ -308,3 +308,14 @@ func TestBadCandidatesAreRejectedAlone(t *testing.T) {
 		}
 	})
 }
+
+// A vector whose model or length nobody knows can be kept apart from no other.
+func TestNewRefusesAnEmbedderThatDoesNotSayWhatItMakes(t *testing.T) {
+	onStores(t, func(t *testing.T, store storage.Store) {
+		for _, e := range []bagOfWords{{"", 8}, {"words", 0}, {"words", -1}} {
+			if _, err := meminfra.New(store, &meminfra.Options{Embedder: e}); err == nil {
+				t.Errorf("an embedder of model %q and %d dimensions was taken", e.Model(), e.Dim())
+			}
+		}
+	})
+}

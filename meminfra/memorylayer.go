@@ -109,8 +109,9 @@ type MemoryLayer struct {
 }
 
 // New returns a memory layer over an open store, which stays the caller's to
-// close. opts may be nil. It reads nothing yet. Errors: a nil store, and those
-// of the built-in extractor for a Predicates registry it cannot compile.
+// close. opts may be nil. It reads nothing yet. Errors: a nil store, an
+// embedder that does not say its model or dimensions, and those of the built-in
+// extractor for a Predicates registry it cannot compile.
 func New(store storage.Store, opts *Options) (*MemoryLayer, error) {
 	if store == nil {
 		return nil, errors.New("meminfra.New: no store")
@@ -159,6 +160,9 @@ func (m *MemoryLayer) configure(o Options) (err error) {
 	}
 	if m.embedder == nil {
 		m.embedder = hashed.New()
+	}
+	if m.embedder.Model() == "" || m.embedder.Dim() < 1 {
+		return errors.New("meminfra.New: an embedder without the name of its model or the length of its vectors")
 	}
 	if m.tenant == "" {
 		m.tenant = memory.DefaultTenant

@@ -59,7 +59,7 @@ func (a *app) indexCommandOf(verb func(context.Context, *meminfra.MemoryLayer, m
 	req := meminfra.IndexRequest{Load: true}
 	var asJSON bool
 	cmd := &cobra.Command{
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if memory.IsBlank(req.UserID) {
 				return meminfra.ErrNoUser

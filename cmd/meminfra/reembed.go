@@ -20,7 +20,7 @@ func (a *app) reembedCommand() *cobra.Command {
 		Long: "Makes the vectors of the present embedding model for everything that has none. It can\n" +
 			"be stopped at any time; the next run goes on.",
 		Example: "  EMBEDDING_PROVIDER=openai_compatible EMBEDDING_BASE_URL=http://127.0.0.1:8765/v1 meminfra reembed --user ada",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if memory.IsBlank(req.UserID) {
 				return meminfra.ErrNoUser

@@ -22,7 +22,7 @@ func (a *app) reprocessCommand() *cobra.Command {
 			"those that another extractor dealt with: nothing is undone or doubled, what is new is added.\n" +
 			"What another run has begun is left to it for ten minutes; after a crash --take-over does not wait.",
 		Example: "  meminfra reprocess --user ada --upgrade",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if memory.IsBlank(req.UserID) {
 				return meminfra.ErrNoUser

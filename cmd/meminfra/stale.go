@@ -20,7 +20,7 @@ func (a *app) staleCommand() *cobra.Command {
 		Long: "Lists the memories that were made of others of which one was superseded, ended or\n" +
 			"withdrawn since. They are shown and flagged, never dropped by themselves.",
 		Example: "  meminfra stale --user ada",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if memory.IsBlank(req.UserID) {
 				return meminfra.ErrNoUser

@@ -57,6 +57,9 @@ func TestUsageErrors(t *testing.T) {
 			}
 		}
 	}
+	for _, command := range []string{"index status", "reindex", "reembed", "reprocess", "stale"} {
+		c.fails(exitUsage, "takes no arguments", append(strings.Fields(command), "--user", "ada", "all")...)
+	}
 	if _, err := os.Stat(c.env["XDG_DATA_HOME"]); !os.IsNotExist(err) {
 		t.Errorf("usage errors left something in the data folder: %v", err)
 	}
