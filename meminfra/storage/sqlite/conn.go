@@ -3,23 +3,37 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"io"
+	"reflect"
 	"slices"
 	"strings"
 )
 
 // conn is one connection with the statements prepared on it, so that each is
-// parsed once and not once in every transaction. One call uses it at a time.
+// parsed once and not once in every transaction. One call uses it at a time. It
+// is the driver's own: what database/sql does for a row, among many callers and
+// for any driver, costs as much as most rows do.
 type conn struct {
-	db         *sql.DB
-	c          *sql.Conn // nil until first used
-	statements map[string]*sql.Stmt
+	from       driver.Connector
+	c          driver.Conn // nil until first used
+	statements map[string]statement
+	args       []driver.NamedValue // of the last statement, to be used again
 	takers     *takers
+}
+
+// statement is what the driver's statements are.
+type statement interface {
+	driver.Stmt
+	driver.StmtExecContext
+	driver.StmtQueryContext
 }
 
 func (c *conn) connect(ctx context.Context) (err error) {
 	if c.c == nil {
-		c.statements = map[string]*sql.Stmt{}
-		c.c, err = c.db.Conn(ctx)
+		c.statements = map[string]statement{}
+		c.c, err = c.from.Connect(ctx)
 	}
 	return err
 }
@@ -48,7 +62,7 @@ func (c *conn) transaction(ctx context.Context, begin string, fn func(*conn) err
 		if committed {
 			return
 		}
-		if _, err := c.c.ExecContext(quiet, "ROLLBACK"); err != nil {
+		if err := c.run(quiet, "ROLLBACK"); err != nil {
 			c.discard()
 		}
 	}()
@@ -66,36 +80,50 @@ func (c *conn) transaction(ctx context.Context, begin string, fn func(*conn) err
 	return err
 }
 
-// statement returns query, prepared. Queries are constants or made of a few of
+// prepared returns query, prepared, and its arguments as the driver takes them,
+// which stay so until the next call. Queries are constants or made of a few of
 // them, so the map stays small.
-func (c *conn) statement(ctx context.Context, query string) (*sql.Stmt, error) {
+func (c *conn) prepared(query string, args []any) (statement, []driver.NamedValue, error) {
 	s, ok := c.statements[query]
-	if ok {
-		return s, nil
-	}
-	s, err := c.c.PrepareContext(ctx, query)
-	if err == nil {
+	if !ok {
+		made, err := c.c.Prepare(query)
+		if err != nil {
+			return nil, nil, err
+		}
+		s = made.(statement)
 		c.statements[query] = s
 	}
-	return s, err
+	c.args = c.args[:0]
+	for i, a := range args {
+		v, err := driver.DefaultParameterConverter.ConvertValue(a)
+		if err != nil {
+			return nil, nil, err
+		}
+		c.args = append(c.args, driver.NamedValue{Ordinal: i + 1, Value: v})
+	}
+	return s, c.args, nil
 }
 
 // run executes a statement that returns no rows.
 func (c *conn) run(ctx context.Context, query string, args ...any) error {
-	s, err := c.statement(ctx, query)
+	s, values, err := c.prepared(query, args)
 	if err == nil {
-		_, err = s.ExecContext(ctx, args...)
+		_, err = s.ExecContext(ctx, values)
 	}
 	return err
 }
 
 // row scans the only row of query. Errors: sql.ErrNoRows.
 func (c *conn) row(ctx context.Context, query string, args []any, into ...any) error {
-	s, err := c.statement(ctx, query)
-	if err != nil {
-		return err
+	found := false
+	err := c.each(ctx, query, args, func(r scanner) error {
+		found = true
+		return r.Scan(into...)
+	})
+	if err == nil && !found {
+		err = sql.ErrNoRows
 	}
-	return s.QueryRowContext(ctx, args...).Scan(into...)
+	return err
 }
 
 // scanner is a row of a result.
@@ -103,21 +131,92 @@ type scanner interface{ Scan(into ...any) error }
 
 // each calls fn for every row of query.
 func (c *conn) each(ctx context.Context, query string, args []any, fn func(scanner) error) error {
-	s, err := c.statement(ctx, query)
+	s, values, err := c.prepared(query, args)
 	if err != nil {
 		return err
 	}
-	rows, err := s.QueryContext(ctx, args...)
+	rows, err := s.QueryContext(ctx, values)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	for rows.Next() {
-		if err := fn(rows); err != nil {
+	row := make(columns, len(rows.Columns()))
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := rows.Next(row); err != nil {
+			if err == io.EOF {
+				err = nil
+			}
+			return err
+		}
+		if err := fn(row); err != nil {
 			return err
 		}
 	}
-	return rows.Err()
+}
+
+// columns are a row as the driver gives it.
+type columns []driver.Value
+
+// Scan copies each column to where into points. Errors hold no values.
+func (c columns) Scan(into ...any) error {
+	if len(into) != len(c) {
+		return fmt.Errorf("%d columns, not %d", len(c), len(into))
+	}
+	for i, v := range c {
+		if err := assign(into[i], v); err != nil {
+			return fmt.Errorf("column %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// assign stores what a column holds.
+func assign(into any, v driver.Value) error {
+	switch into := into.(type) {
+	case *string:
+		if s, ok := v.(string); ok {
+			*into = s
+			return nil
+		}
+	case *int64:
+		if n, ok := v.(int64); ok {
+			*into = n
+			return nil
+		}
+	case *[]byte:
+		if b, ok := v.([]byte); ok || v == nil {
+			*into = b
+			return nil
+		}
+	case sql.Scanner:
+		return into.Scan(v)
+	}
+	return convert(reflect.ValueOf(into).Elem(), v)
+}
+
+// convert is assign for what is seldom: other numbers, named types, and what
+// somebody else has put into the file.
+func convert(into reflect.Value, v driver.Value) error {
+	b, isBytes := v.([]byte)
+	s, isText := v.(string)
+	n, isNumber := v.(int64)
+	f, isFraction := v.(float64)
+	switch {
+	case into.Kind() == reflect.String && (isText || isBytes):
+		into.SetString(s + string(b))
+	case into.Kind() == reflect.Bool && isNumber && n&^1 == 0:
+		into.SetBool(n == 1)
+	case into.CanInt() && isNumber && !into.OverflowInt(n):
+		into.SetInt(n)
+	case into.CanFloat() && (isNumber || isFraction):
+		into.SetFloat(f + float64(n))
+	default:
+		return fmt.Errorf("%T is no stored %s", v, into.Type())
+	}
+	return nil
 }
 
 // collect returns the rows of query as scan reads them.

@@ -169,13 +169,13 @@ func (s *Store) Scrub(ctx context.Context) (pending int, err error) {
 // rewrite copies the file without free pages and empties the log; emptied is
 // false if a reader or another writer is in the way.
 func (c *conn) rewrite(ctx context.Context) (emptied bool, err error) {
-	if _, err := c.c.ExecContext(ctx, `VACUUM`); isBusy(err) {
+	if err := c.run(ctx, `VACUUM`); isBusy(err) {
 		return false, nil
 	} else if err != nil {
 		return false, err
 	}
 	var busy, frames, moved int
-	err = c.c.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &frames, &moved)
+	err = c.row(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`, nil, &busy, &frames, &moved)
 	if isBusy(err) {
 		return false, nil
 	}

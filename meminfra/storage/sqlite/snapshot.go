@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"strings"
 
@@ -55,28 +54,17 @@ func (s *snapshot) Row() storage.PartitionRow { return s.row }
 // stream calls fn with each row as scan reads it strictly. Of a row that it
 // cannot read, only the key is set, from the columns after the partition.
 func stream[T any](ctx context.Context, s *snapshot, query string, scan func(scanner, *T) error,
-	key func(*T, []any), fn func(T, error) error) error {
+	key func(*T, columns), fn func(T, error) error) error {
 	return s.c.each(ctx, query, []any{s.partition}, func(row scanner) error { return strictly(row, scan, key, fn) })
 }
 
-func strictly[T any](row scanner, scan func(scanner, *T) error, key func(*T, []any), fn func(T, error) error) error {
+func strictly[T any](row scanner, scan func(scanner, *T) error, key func(*T, columns), fn func(T, error) error) error {
 	var v T
 	if scan(strictRow{row}, &v) == nil {
 		return fn(v, nil)
 	}
-	columns, err := row.(*sql.Rows).Columns()
-	if err != nil {
-		return err
-	}
-	values, into := make([]any, len(columns)), make([]any, len(columns))
-	for i := range values {
-		into[i] = &values[i]
-	}
-	if err := row.Scan(into...); err != nil {
-		return err
-	}
 	v = *new(T)
-	key(&v, values[1:])
+	key(&v, row.(columns)[1:])
 	return fn(v, storage.ErrUnreadable)
 }
 
@@ -153,7 +141,7 @@ func (s *snapshot) EachEntry(ctx context.Context, after int64, fn func(memory.En
 		var page []line
 		err := s.c.each(ctx, `SELECT `+entryColumns+` FROM ledger WHERE partition = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3`,
 			[]any{s.partition, after, entriesPage}, func(row scanner) error {
-				return strictly(row, scanEntry, func(e *memory.Entry, v []any) { e.Seq = number(v[0]) },
+				return strictly(row, scanEntry, func(e *memory.Entry, v columns) { e.Seq = number(v[0]) },
 					func(e memory.Entry, bad error) error { page = append(page, line{e, bad}); return nil })
 			})
 		if err != nil || len(page) == 0 {
@@ -175,7 +163,7 @@ func (s *snapshot) EachEntry(ctx context.Context, after int64, fn func(memory.En
 // EachEpisode implements storage.Snapshot.
 func (s *snapshot) EachEpisode(ctx context.Context, fn func(memory.Episode, error) error) error {
 	return stream(ctx, s, selectEpisode+`WHERE e.partition = ?1`, scanEpisode,
-		func(e *memory.Episode, v []any) { e.ID = word(v[0]) }, fn)
+		func(e *memory.Episode, v columns) { e.ID = word(v[0]) }, fn)
 }
 
 // itemsPage is how many items are read before their sources and origins.
@@ -191,7 +179,7 @@ func (s *snapshot) EachItem(ctx context.Context, fn func(storage.ItemRow, error)
 		var page []line
 		err := s.c.each(ctx, `SELECT `+itemColumns+`, text_hash, fact_key_hash FROM item
 WHERE partition = ?1 AND item > ?2 ORDER BY item LIMIT ?3`, []any{s.partition, after, itemsPage}, func(row scanner) error {
-			return strictly(row, scanItemRow, func(i *storage.ItemRow, v []any) { i.ID = word(v[0]) },
+			return strictly(row, scanItemRow, func(i *storage.ItemRow, v columns) { i.ID = word(v[0]) },
 				func(i storage.ItemRow, bad error) error { page = append(page, line{i, bad}); return nil })
 		})
 		if err != nil || len(page) == 0 {
@@ -235,26 +223,26 @@ func (r withMore) Scan(into ...any) error { return r.scanner.Scan(append(into, r
 // EachState implements storage.Snapshot.
 func (s *snapshot) EachState(ctx context.Context, fn func(memory.State, error) error) error {
 	return stream(ctx, s, `SELECT `+stateColumns+` FROM item_state WHERE partition = ?1`, scanState,
-		func(x *memory.State, v []any) { x.ItemID, x.N = word(v[0]), int(number(v[1])) }, fn)
+		func(x *memory.State, v columns) { x.ItemID, x.N = word(v[0]), int(number(v[1])) }, fn)
 }
 
 // EachEvidence implements storage.Snapshot.
 func (s *snapshot) EachEvidence(ctx context.Context, fn func(memory.Evidence, error) error) error {
 	return stream(ctx, s, `SELECT `+evidenceColumns+noEpisode+` FROM evidence v WHERE v.partition = ?1`, scanEvidence,
-		func(e *storage.EvidenceRecord, v []any) { e.ItemID, e.N = word(v[0]), int(number(v[1])) },
+		func(e *storage.EvidenceRecord, v columns) { e.ItemID, e.N = word(v[0]), int(number(v[1])) },
 		func(e storage.EvidenceRecord, bad error) error { return fn(e.Evidence, bad) })
 }
 
 // EachConflict implements storage.Snapshot.
 func (s *snapshot) EachConflict(ctx context.Context, fn func(memory.Conflict, error) error) error {
 	return stream(ctx, s, `SELECT `+conflictColumns+` FROM conflict WHERE partition = ?1`, scanConflict,
-		func(x *memory.Conflict, v []any) { x.ItemID, x.OtherID = word(v[0]), word(v[1]) }, fn)
+		func(x *memory.Conflict, v columns) { x.ItemID, x.OtherID = word(v[0]), word(v[1]) }, fn)
 }
 
 // EachDecision implements storage.Snapshot.
 func (s *snapshot) EachDecision(ctx context.Context, fn func(memory.Decision, error) error) error {
 	return stream(ctx, s, `SELECT `+decisionColumns+` FROM decision WHERE partition = ?1`, scanDecision,
-		func(d *memory.Decision, v []any) { d.ID = word(v[0]) }, fn)
+		func(d *memory.Decision, v columns) { d.ID = word(v[0]) }, fn)
 }
 
 // EachGrant implements storage.Snapshot.
@@ -263,19 +251,19 @@ func (s *snapshot) EachGrant(ctx context.Context, fn func(storage.GrantRow, erro
 		return scanGrant(withMore{row, []any{&g.TeamPartition}}, &g.Grant)
 	}
 	return stream(ctx, s, `SELECT `+grantColumns+`, team_partition FROM access_grant WHERE partition = ?1`, scan,
-		func(g *storage.GrantRow, v []any) { g.ID = word(v[0]) }, fn)
+		func(g *storage.GrantRow, v columns) { g.ID = word(v[0]) }, fn)
 }
 
 // EachFeedback implements storage.Snapshot.
 func (s *snapshot) EachFeedback(ctx context.Context, fn func(storage.Feedback, error) error) error {
 	return stream(ctx, s, `SELECT `+feedbackColumns+` FROM feedback WHERE partition = ?1`, scanFeedback,
-		func(f *storage.Feedback, v []any) { f.ID = word(v[0]) }, fn)
+		func(f *storage.Feedback, v columns) { f.ID = word(v[0]) }, fn)
 }
 
 // EachExtraction implements storage.Snapshot.
 func (s *snapshot) EachExtraction(ctx context.Context, fn func(memory.Extraction, error) error) error {
 	return stream(ctx, s, `SELECT `+extractionColumns+` FROM extraction WHERE partition = ?1 ORDER BY episode, extractor`, scanExtraction,
-		func(x *memory.Extraction, v []any) { x.EpisodeID, x.Extractor = word(v[0]), word(v[1]) }, fn)
+		func(x *memory.Extraction, v columns) { x.EpisodeID, x.Extractor = word(v[0]), word(v[1]) }, fn)
 }
 
 // Strays implements storage.Snapshot.

@@ -10,7 +10,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -46,11 +45,10 @@ type Options struct {
 // Store is a SQLite file. It is safe for concurrent use.
 type Store struct {
 	path    string
-	db      [2]*sql.DB // for writing, for reading: where the connections come from
 	writer  chan *conn // the one writer connection, or empty while it is in use
 	readers chan *conn
 	closing chan struct{}
-	close   func() error
+	close   func()
 	traces  atomic.Uint32 // written so far; see insertTrace
 	left    struct {      // traces that wait for the writer to come back: see PutTrace
 		sync.Mutex
@@ -110,21 +108,23 @@ func open(ctx context.Context, path string, o Options) (*Store, error) {
 		readers: make(chan *conn, o.Readers),
 		closing: make(chan struct{}),
 	}
-	s.close = sync.OnceValue(s.shut)
+	s.close = sync.OnceFunc(s.shut)
 	t := &takers{by: map[int64]func([]driver.Value) error{}}
-	for i, params := range [2][]string{{schema.WAL, overwrite, cache}, {"_pragma=query_only(1)"}} {
+	for to, params := range map[chan *conn][]string{
+		s.writer:  {schema.WAL, overwrite, cache},
+		s.readers: {"_pragma=query_only(1)"},
+	} {
 		dsn, err := schema.DSN(path, o.BusyTimeout, params...)
 		if err != nil {
 			return nil, err
 		}
-		if s.db[i], err = t.pool(dsn); err != nil {
+		from, err := t.connector(dsn)
+		if err != nil {
 			return nil, err
 		}
-		s.db[i].SetMaxIdleConns(-1) // conn keeps what it needs; what it drops is to be closed
-	}
-	s.writer <- &conn{db: s.db[0], takers: t}
-	for range o.Readers {
-		s.readers <- &conn{db: s.db[1], takers: t}
+		for range cap(to) {
+			to <- &conn{from: from, takers: t}
+		}
 	}
 	// Open one connection of each kind now, so that what is wrong shows here.
 	for _, from := range []chan *conn{s.writer, s.readers} {
@@ -148,16 +148,18 @@ const cache = "_pragma=cache_size(-32768)"
 func (s *Store) Describe() string { return "sqlite:" + s.path }
 
 // Close waits for the calls that run, refuses new ones with storage.ErrClosed,
-// and closes the file. Closing again returns the same result.
-func (s *Store) Close() error { return s.close() }
+// and closes the file. It returns nil.
+func (s *Store) Close() error {
+	s.close()
+	return nil
+}
 
-func (s *Store) shut() error {
+func (s *Store) shut() {
 	close(s.closing)
 	for range cap(s.readers) {
 		(<-s.readers).discard()
 	}
 	(<-s.writer).discard()
-	return errors.Join(s.db[1].Close(), s.db[0].Close())
 }
 
 // with lends a connection to fn.

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"database/sql/driver"
 	"fmt"
 	"strconv"
@@ -15,7 +14,7 @@ import (
 )
 
 // takers are the functions that take rows as they lie in SQLite's memory, through
-// the SQL function take. What comes through database/sql costs an allocation and
+// the SQL function take. What comes through the driver's rows costs allocations and
 // a copy for each value, which is most of the time of reading many rows.
 type takers struct {
 	sync.Mutex
@@ -49,14 +48,14 @@ func (t *takers) call(_ *sqlite.FunctionContext, args []driver.Value) (driver.Va
 	return n, fn(args[1:])
 }
 
-// pool returns a pool of connections to dsn that know take.
-func (t *takers) pool(dsn string) (*sql.DB, error) {
+// connector makes connections to dsn that know take.
+func (t *takers) connector(dsn string) (driver.Connector, error) {
 	d := &sqlite.Driver{}
 	err := d.RegisterFunction("take", &sqlite.FunctionImpl{NArgs: -1, Scalar: t.call, VolatileArgs: true})
 	if err != nil {
 		return nil, err
 	}
-	return sql.OpenDB(connector{d, dsn}), nil
+	return connector{d, dsn}, nil
 }
 
 type connector struct {
