@@ -160,7 +160,8 @@ func (c *conn) each(ctx context.Context, query string, args []any, fn func(scann
 // columns are a row as the driver gives it.
 type columns []driver.Value
 
-// Scan copies each column to where into points. Errors hold no values.
+// Scan copies each column to where into points: take's end with the row. Errors
+// hold no values.
 func (c columns) Scan(into ...any) error {
 	if len(into) != len(c) {
 		return fmt.Errorf("%d columns, not %d", len(c), len(into))
@@ -178,7 +179,7 @@ func assign(into any, v driver.Value) error {
 	switch into := into.(type) {
 	case *string:
 		if s, ok := v.(string); ok {
-			*into = s
+			*into = strings.Clone(s)
 			return nil
 		}
 	case *int64:
@@ -188,7 +189,7 @@ func assign(into any, v driver.Value) error {
 		}
 	case *[]byte:
 		if b, ok := v.([]byte); ok || v == nil {
-			*into = b
+			*into = append([]byte(nil), b...)
 			return nil
 		}
 	case sql.Scanner:
@@ -206,7 +207,7 @@ func convert(into reflect.Value, v driver.Value) error {
 	f, isFraction := v.(float64)
 	switch {
 	case into.Kind() == reflect.String && (isText || isBytes):
-		into.SetString(s + string(b))
+		into.SetString(strings.Clone(s) + string(b))
 	case into.Kind() == reflect.Bool && isNumber && n&^1 == 0:
 		into.SetBool(n == 1)
 	case into.CanInt() && isNumber && !into.OverflowInt(n):

@@ -51,7 +51,12 @@ func (s *Store) Episodes(ctx context.Context, partition string, ids []string) (l
 }
 
 func readEpisodes(ctx context.Context, c *conn, partition string, ids []string) ([]memory.Episode, error) {
-	list, err := collect(ctx, c, selectEpisode+episodesByID, []any{partition, jsonList(ids)}, scanEpisode)
+	list := make([]memory.Episode, 0, len(ids))
+	err := c.take(ctx, episodeColumns, `json_each(?2) x CROSS JOIN episode e ON e.partition = ?1 AND e.episode = x.value`,
+		[]any{partition, jsonList(ids)}, func(row *taken) error {
+			list = append(list, memory.Episode{})
+			return scanEpisode(row, &list[len(list)-1])
+		})
 	return asked(ids, list, func(e *memory.Episode) string { return e.ID }), err
 }
 
@@ -210,7 +215,10 @@ func asked[T any](ids []string, rows []T, id func(*T) string) []T {
 	for i := range rows {
 		at[id(&rows[i])] = i
 	}
-	var list []T
+	if len(rows) == 0 {
+		return nil
+	}
+	list := make([]T, 0, len(rows))
 	for _, want := range ids {
 		if i, ok := at[want]; ok {
 			list = append(list, rows[i])

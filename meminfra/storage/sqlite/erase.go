@@ -13,8 +13,7 @@ import (
 
 // Episodes implements storage.Eraser.
 func (t *tx) Episodes(ctx context.Context, ids []string) ([]memory.Episode, error) {
-	list, err := collect(ctx, t.c, selectEpisode+episodesByID, []any{t.head.Partition, jsonList(ids)}, scanEpisode)
-	return asked(ids, list, func(e *memory.Episode) string { return e.ID }), err
+	return readEpisodes(ctx, t.c, t.head.Partition, ids)
 }
 
 // Entries implements storage.Eraser.

@@ -12,131 +12,138 @@ import (
 	"github.com/meminfra/memory-layer/meminfra/storage"
 )
 
-// Selectors of items: what stands behind IN, reading partition ?1 and a second
-// argument ?2.
+// Selectors of items: each gives their ids, every one once, from partition ?1 and a
+// second argument ?2.
 const (
-	byID      = `(SELECT value FROM json_each(?2))`
-	byFactKey = `(SELECT i.item FROM item i WHERE i.partition = ?1 AND i.fact_key_hash IN (SELECT unhex(value) FROM json_each(?2)))`
-	byText    = `(SELECT i.item FROM item i WHERE i.partition = ?1 AND i.text_hash IN (SELECT unhex(value) FROM json_each(?2)))`
-	byValue   = `(SELECT i.item FROM item i WHERE i.partition = ?1 AND i.value_id <> '' AND i.value_id IN (SELECT value FROM json_each(?2)))`
-	byLine    = `(
+	byID      = `SELECT DISTINCT value FROM json_each(?2)`
+	byFactKey = `SELECT i.item FROM item i WHERE i.partition = ?1 AND i.fact_key_hash IN (SELECT unhex(value) FROM json_each(?2))`
+	byText    = `SELECT i.item FROM item i WHERE i.partition = ?1 AND i.text_hash IN (SELECT unhex(value) FROM json_each(?2))`
+	byValue   = `SELECT i.item FROM item i WHERE i.partition = ?1 AND i.value_id <> '' AND i.value_id IN (SELECT value FROM json_each(?2))`
+	byLine    = `
 	SELECT l.item FROM item i JOIN item l ON l.partition = i.partition AND l.fact_key_hash = i.fact_key_hash
 	WHERE i.partition = ?1 AND i.item = ?2
 	UNION ALL
 	SELECT l.item FROM item i JOIN item l ON l.partition = i.partition AND l.root = i.root
-	WHERE i.partition = ?1 AND i.item = ?2 AND i.fact_key_hash IS NULL)`
+	WHERE i.partition = ?1 AND i.item = ?2 AND i.fact_key_hash IS NULL`
 )
 
-// readStates reads the items that match where, by Seq, with their sources and
-// states. They are put in order here: the database would carry all their columns
-// through a sorter, or walk the whole partition in that order.
-func readStates(ctx context.Context, c *conn, where string, args ...any) ([]storage.ItemStates, error) {
-	list, err := collect(ctx, c, `SELECT `+itemColumns+` FROM item `+where, args,
-		func(row scanner, m *storage.ItemStates) error { return scanItem(row, &m.Item) })
-	if err != nil || len(list) == 0 {
-		return nil, err
-	}
-	slices.SortFunc(list, func(a, b storage.ItemStates) int { return cmp.Compare(a.Seq, b.Seq) })
-	at := make(map[string]*storage.ItemStates, len(list))
-	for i := range list {
-		at[list[i].ID] = &list[i]
-	}
-	err = readSourcesAndOrigins(ctx, c, where+` ORDER BY `, args, func(id string) *memory.Item {
-		if m := at[id]; m != nil {
-			return &m.Item
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return list, c.each(ctx, `SELECT `+stateColumns+` FROM item_state `+where+` ORDER BY item, n`, args, func(row scanner) error {
-		var s memory.State
-		err := scanState(row, &s)
-		if m := at[s.ItemID]; err == nil && m != nil {
-			s.FactKey = m.FactKey
-			m.States = append(m.States, s)
-		}
-		return err
-	})
+// readItems reads the items of those ids that exist, in the order asked, with
+// everything said about them.
+func readItems(ctx context.Context, c *conn, partition string, ids []string) ([]storage.ItemRecord, error) {
+	list, err := takeRecords(ctx, c, byID, partition, jsonList(ids))
+	return asked(ids, list, func(r *storage.ItemRecord) string { return r.ID }), err
 }
 
-// readSourcesAndOrigins adds to items what they were derived from and came
-// through. where ends in ORDER BY.
-func readSourcesAndOrigins(ctx context.Context, c *conn, where string, args []any, at func(id string) *memory.Item) error {
-	err := c.each(ctx, `SELECT item, source FROM item_derivation `+where+`item, source`, args, func(row scanner) error {
-		var item, source string
-		err := row.Scan(&item, &source)
-		if m := at(item); err == nil && m != nil {
-			m.DerivedFrom = append(m.DerivedFrom, source)
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return c.each(ctx, `SELECT item, kind, name FROM item_origin `+where+`item, kind, name`, args, func(row scanner) error {
-		var item string
-		var o memory.Origin
-		err := row.Scan(&item, &o.Kind, &o.Name)
-		if m := at(item); err == nil && m != nil {
-			m.Origins = append(m.Origins, o)
-		}
-		return err
-	})
-}
-
-// readRecords reads the selected items, by Seq, with everything said about them.
+// readRecords is readItems for those selected, by Seq.
 func readRecords(ctx context.Context, c *conn, selector, partition, arg string) ([]storage.ItemRecord, error) {
-	where, args := `WHERE partition = ?1 AND item IN `+selector, []any{partition, arg}
-	found, err := readStates(ctx, c, where, args...)
-	if err != nil || len(found) == 0 {
-		return nil, err
-	}
-	list := make([]storage.ItemRecord, len(found))
-	at := make(map[string]*storage.ItemRecord, len(list))
-	for i, m := range found {
-		list[i] = storage.ItemRecord{Item: m.Item, States: m.States}
-		at[m.ID] = &list[i]
-	}
-	err = c.each(ctx, selectEvidence+`WHERE v.partition = ?1 AND v.item IN `+selector+` ORDER BY v.item, v.n`, args, func(row scanner) error {
-		var e storage.EvidenceRecord
-		err := scanEvidence(row, &e)
-		if r := at[e.ItemID]; err == nil && r != nil {
-			r.Evidence = append(r.Evidence, e)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	conflicts := `SELECT ` + conflictColumns + ` FROM conflict WHERE partition = ?1 AND item IN ` + selector + `
-UNION SELECT ` + conflictColumns + ` FROM conflict WHERE partition = ?1 AND other IN ` + selector + ` ORDER BY item, other`
-	err = c.each(ctx, conflicts, args, func(row scanner) error {
-		var x memory.Conflict
-		err := scanConflict(row, &x)
-		for _, id := range []string{x.ItemID, x.OtherID} {
-			if r := at[id]; err == nil && r != nil {
-				r.Conflicts = append(r.Conflicts, x)
-			}
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+	list, err := takeRecords(ctx, c, selector, partition, arg)
+	slices.SortFunc(list, func(a, b storage.ItemRecord) int { return cmp.Compare(a.Seq, b.Seq) })
+	return list, err
 }
 
-func recordID(r *storage.ItemRecord) string { return r.ID }
+// takeRecords is both, in no order.
+func takeRecords(ctx context.Context, c *conn, selector, partition, arg string) ([]storage.ItemRecord, error) {
+	r := &records{at: map[string]int{}}
+	selected := func(table string) string {
+		return `selected CROSS JOIN ` + table + ` ON x.partition = ?1 AND x.item = id`
+	}
+	err := c.takeAll(ctx, `WITH selected (id) AS MATERIALIZED (`+selector+`)`, []any{partition, arg},
+		taking{itemColumns, selected(`item x`), r.item}, // first: what follows is added to it
+		taking{stateColumns, selected(`item_state x`), r.state},
+		taking{evidenceColumns + `, ` + episodeOfEvidence, selected(`evidence x`) + joinEpisode, r.evidence},
+		taking{`item, source`, selected(`item_derivation x`), r.derivation},
+		taking{`item, kind, name`, selected(`item_origin x`), r.origin},
+		taking{`item, ` + conflictColumns, selected(`conflict x`), r.conflict},
+		taking{`other, ` + conflictColumns, `selected CROSS JOIN conflict x ON x.partition = ?1 AND x.other = id`, r.conflict})
+	if err != nil {
+		return nil, err
+	}
+	r.sort()
+	return r.list, nil
+}
+
+// records are items as they come, with what comes of them after.
+type records struct {
+	list []storage.ItemRecord
+	at   map[string]int
+}
+
+// of is where what names an item belongs, or nowhere that shows.
+func (r *records) of(item string) *storage.ItemRecord {
+	if i, ok := r.at[item]; ok {
+		return &r.list[i]
+	}
+	return new(storage.ItemRecord)
+}
+
+func (r *records) item(row *taken) error {
+	r.list = append(r.list, storage.ItemRecord{})
+	m := &r.list[len(r.list)-1]
+	err := scanItem(row, &m.Item)
+	r.at[m.ID] = len(r.list) - 1
+	return err
+}
+
+func (r *records) state(row *taken) error {
+	var s memory.State
+	err := scanState(row, &s)
+	m := r.of(s.ItemID)
+	s.FactKey = m.FactKey
+	m.States = append(m.States, s)
+	return err
+}
+
+func (r *records) evidence(row *taken) error {
+	var e storage.EvidenceRecord
+	err := scanEvidence(row, &e)
+	m := r.of(e.ItemID)
+	m.Evidence = append(m.Evidence, e)
+	return err
+}
+
+func (r *records) derivation(row *taken) error {
+	m := r.of(row.text())
+	m.DerivedFrom = append(m.DerivedFrom, strings.Clone(row.text()))
+	return nil
+}
+
+func (r *records) origin(row *taken) error {
+	m, o := r.of(row.text()), memory.Origin{}
+	err := row.Scan(&o.Kind, &o.Name)
+	m.Origins = append(m.Origins, o)
+	return err
+}
+
+func (r *records) conflict(row *taken) error {
+	m, x := r.of(row.text()), memory.Conflict{}
+	err := scanConflict(row, &x)
+	m.Conflicts = append(m.Conflicts, x)
+	return err
+}
+
+// sort puts what was said about each item in order.
+func (r *records) sort() {
+	for i := range r.list {
+		m := &r.list[i]
+		slices.SortFunc(m.States, func(a, b memory.State) int { return cmp.Compare(a.N, b.N) })
+		slices.SortFunc(m.Evidence, func(a, b storage.EvidenceRecord) int { return cmp.Compare(a.N, b.N) })
+		slices.Sort(m.DerivedFrom)
+		slices.SortFunc(m.Origins, func(a, b memory.Origin) int {
+			return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+		})
+		slices.SortFunc(m.Conflicts, func(a, b memory.Conflict) int {
+			return cmp.Or(cmp.Compare(a.ItemID, b.ItemID), cmp.Compare(a.OtherID, b.OtherID))
+		})
+	}
+}
 
 // Items implements storage.Reader.
 func (s *Store) Items(ctx context.Context, partition string, ids []string) (list []storage.ItemRecord, err error) {
 	err = s.view(ctx, func(c *conn) error {
-		list, err = readRecords(ctx, c, byID, partition, jsonList(ids))
+		list, err = readItems(ctx, c, partition, ids)
 		return err
 	})
-	return asked(ids, list, recordID), err
+	return list, err
 }
 
 // ItemsByValue implements storage.Reader.
@@ -162,8 +169,7 @@ func (s *Store) Line(ctx context.Context, partition, itemID string) (list []stor
 
 // Items implements storage.Tx.
 func (t *tx) Items(ctx context.Context, ids []string) ([]storage.ItemRecord, error) {
-	list, err := readRecords(ctx, t.c, byID, t.head.Partition, jsonList(ids))
-	return asked(ids, list, recordID), err
+	return readItems(ctx, t.c, t.head.Partition, ids)
 }
 
 // ItemsByValue implements storage.Tx.
@@ -203,7 +209,7 @@ func (s *Store) Decisions(ctx context.Context, partition string, ids []string) (
 }
 
 func readDecisions(ctx context.Context, c *conn, partition string, ids []string) ([]memory.Decision, error) {
-	list, err := collect(ctx, c, `SELECT `+decisionColumns+` FROM decision WHERE partition = ?1 AND decision IN `+byID,
+	list, err := collect(ctx, c, `SELECT `+decisionColumns+` FROM decision WHERE partition = ?1 AND decision IN (`+byID+`)`,
 		[]any{partition, jsonList(ids)}, scanDecision)
 	return asked(ids, list, func(d *memory.Decision) string { return d.ID }), err
 }
@@ -309,11 +315,14 @@ func (t *tx) InsertStates(ctx context.Context, list []memory.State) error {
 	})
 }
 
-const evidenceColumns = `v.partition, v.item, v.n, v.change, v.episode, v.quote, v.start_byte, v.end_byte, v.full_witness, v.lead,
-	v.polarity, v.authority, v.stated_from, v.stated_to, v.at, v.salt`
+const evidenceColumns = `x.partition, x.item, x.n, x.change, x.episode, x.quote, x.start_byte, x.end_byte, x.full_witness, x.lead,
+	x.polarity, x.authority, x.stated_from, x.stated_to, x.at, x.salt`
 
-const selectEvidence = `SELECT ` + evidenceColumns + `, e.message_id, e.conversation, e.agent, e.source, e.sent_at, e.seq, e.expires_at
-FROM evidence v JOIN episode e ON e.partition = v.partition AND e.episode = v.episode `
+// The episode of each evidence.
+const (
+	episodeOfEvidence = `e.message_id, e.conversation, e.agent, e.source, e.sent_at, e.seq, e.expires_at`
+	joinEpisode       = ` JOIN episode e ON e.partition = x.partition AND e.episode = x.episode`
+)
 
 // noEpisode takes the place of the episode's columns.
 const noEpisode = `, '', '', '', '', 0, 0, NULL`
@@ -324,7 +333,7 @@ func scanEvidence(row scanner, e *storage.EvidenceRecord) error {
 		&e.MessageID, &e.ConversationID, &e.AgentID, &e.ResourceID, scanTime(&e.SentAt), &e.EpisodeSeq, scanTime(&e.ExpiresAt))
 }
 
-var insertEvidence = insertInto("evidence", strings.ReplaceAll(evidenceColumns, "v.", ""))
+var insertEvidence = insertInto("evidence", strings.ReplaceAll(evidenceColumns, "x.", ""))
 
 // InsertEvidence implements storage.Tx.
 func (t *tx) InsertEvidence(ctx context.Context, list []memory.Evidence) error {

@@ -207,6 +207,31 @@ WHERE partition = ?1 AND item > ?2 ORDER BY item LIMIT ?3`, []any{s.partition, a
 	}
 }
 
+// readSourcesAndOrigins adds to items what they were derived from and came
+// through. where ends in ORDER BY.
+func readSourcesAndOrigins(ctx context.Context, c *conn, where string, args []any, at func(id string) *memory.Item) error {
+	err := c.each(ctx, `SELECT item, source FROM item_derivation `+where+`item, source`, args, func(row scanner) error {
+		var item, source string
+		err := row.Scan(&item, &source)
+		if m := at(item); err == nil && m != nil {
+			m.DerivedFrom = append(m.DerivedFrom, source)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return c.each(ctx, `SELECT item, kind, name FROM item_origin `+where+`item, kind, name`, args, func(row scanner) error {
+		var item string
+		var o memory.Origin
+		err := row.Scan(&item, &o.Kind, &o.Name)
+		if m := at(item); err == nil && m != nil {
+			m.Origins = append(m.Origins, o)
+		}
+		return err
+	})
+}
+
 // scanItemRow scans an item's columns and the two hashes after them.
 func scanItemRow(row scanner, i *storage.ItemRow) error {
 	return scanItem(withMore{row, []any{&i.TextHash, &i.FactKeyHash}}, &i.Item)
@@ -228,7 +253,7 @@ func (s *snapshot) EachState(ctx context.Context, fn func(memory.State, error) e
 
 // EachEvidence implements storage.Snapshot.
 func (s *snapshot) EachEvidence(ctx context.Context, fn func(memory.Evidence, error) error) error {
-	return stream(ctx, s, `SELECT `+evidenceColumns+noEpisode+` FROM evidence v WHERE v.partition = ?1`, scanEvidence,
+	return stream(ctx, s, `SELECT `+evidenceColumns+noEpisode+` FROM evidence x WHERE x.partition = ?1`, scanEvidence,
 		func(e *storage.EvidenceRecord, v columns) { e.ItemID, e.N = word(v[0]), int(number(v[1])) },
 		func(e storage.EvidenceRecord, bad error) error { return fn(e.Evidence, bad) })
 }
@@ -287,8 +312,7 @@ func (s *snapshot) Episodes(ctx context.Context, ids []string) ([]memory.Episode
 
 // Items implements storage.Snapshot.
 func (s *snapshot) Items(ctx context.Context, ids []string) ([]storage.ItemRecord, error) {
-	list, err := readRecords(ctx, s.c, byID, s.partition, jsonList(ids))
-	return asked(ids, list, recordID), err
+	return readItems(ctx, s.c, s.partition, ids)
 }
 
 // Decisions implements storage.Snapshot.
@@ -298,7 +322,7 @@ func (s *snapshot) Decisions(ctx context.Context, ids []string) ([]memory.Decisi
 
 // Feedback implements storage.Snapshot.
 func (s *snapshot) Feedback(ctx context.Context, ids []string) ([]storage.Feedback, error) {
-	list, err := collect(ctx, s.c, `SELECT `+feedbackColumns+` FROM feedback WHERE partition = ?1 AND feedback IN `+byID,
+	list, err := collect(ctx, s.c, `SELECT `+feedbackColumns+` FROM feedback WHERE partition = ?1 AND feedback IN (`+byID+`)`,
 		[]any{s.partition, jsonList(ids)}, scanFeedback)
 	return asked(ids, list, func(f *storage.Feedback) string { return f.ID }), err
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -69,19 +71,38 @@ func (c connector) Driver() driver.Driver                        { return c.driv
 // take calls fn with every row of a query, in no order. The values are fn's until
 // it returns: what is to stay, it has a keeper keep.
 func (c *conn) take(ctx context.Context, columns, from string, args []any, fn func(*taken) error) error {
+	return c.takeAll(ctx, "", args, taking{columns, from, fn})
+}
+
+// taking is a query whose rows a function takes.
+type taking struct {
+	columns, from string
+	fn            func(*taken) error
+}
+
+// takeAll is take for several queries, one after the other, in one statement. They
+// may begin with the same WITH.
+func (c *conn) takeAll(ctx context.Context, with string, args []any, list ...taking) error {
 	var row taken
 	var failed error
-	n := c.takers.add(func(values []driver.Value) error {
-		row = taken{values: values}
-		if failed = fn(&row); failed == nil {
-			failed = row.err
+	var query strings.Builder
+	query.WriteString(with)
+	args = slices.Clip(args)
+	for i, q := range list {
+		n := c.takers.add(func(values []driver.Value) error {
+			row = taken{values: values}
+			if failed = q.fn(&row); failed == nil {
+				failed = row.err
+			}
+			return failed
+		})
+		defer c.takers.drop(n)
+		if args = append(args, n); i > 0 {
+			query.WriteString(" UNION ALL")
 		}
-		return failed
-	})
-	defer c.takers.drop(n)
-	args = append(args[:len(args):len(args)], n)
-	var count int64
-	err := c.row(ctx, `SELECT count(take(?`+strconv.Itoa(len(args))+`, `+columns+`)) FROM `+from, args, &count)
+		query.WriteString(" SELECT count(take(?" + strconv.Itoa(len(args)) + ", " + q.columns + ")) FROM " + q.from)
+	}
+	err := c.each(ctx, query.String(), args, func(scanner) error { return nil })
 	if failed != nil {
 		return failed
 	}
@@ -94,6 +115,9 @@ type taken struct {
 	values []driver.Value
 	err    error
 }
+
+// Scan copies all values to where into points.
+func (t *taken) Scan(into ...any) error { return columns(t.values).Scan(into...) }
 
 func (t *taken) next() driver.Value {
 	v := t.values[0]

@@ -159,20 +159,16 @@ func (s *Store) resolveAndTrace(ctx context.Context, c *conn, p storage.ResolveP
 	return out, nil
 }
 
-func readResolved(ctx context.Context, c *conn, p storage.ResolveParams, out *storage.Resolved) error {
+func readResolved(ctx context.Context, c *conn, p storage.ResolveParams, out *storage.Resolved) (err error) {
 	ctx = context.WithoutCancel(ctx) // watching it would cost more than these look-ups take
 	if len(p.Items) > 0 {
-		list, err := readRecords(ctx, c, byID, p.Partition, jsonList(p.Items))
-		if err != nil {
+		if out.Items, err = readItems(ctx, c, p.Partition, p.Items); err != nil {
 			return err
 		}
-		out.Items = asked(p.Items, list, recordID)
 	}
-	if len(p.Episodes) == 0 {
-		return nil
+	if len(p.Episodes) > 0 {
+		out.Episodes, err = readEpisodes(ctx, c, p.Partition, p.Episodes)
 	}
-	var err error
-	out.Episodes, err = readEpisodes(ctx, c, p.Partition, p.Episodes)
 	return err
 }
 
