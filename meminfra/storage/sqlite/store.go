@@ -159,7 +159,9 @@ func (s *Store) shut() {
 	for range cap(s.readers) {
 		(<-s.readers).discard()
 	}
-	(<-s.writer).discard()
+	c := <-s.writer
+	s.writeLeft(c)
+	c.discard()
 }
 
 // with lends a connection to fn.

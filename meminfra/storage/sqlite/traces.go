@@ -56,31 +56,47 @@ func (s *Store) writerOrLeave(t *memory.Trace) (*conn, error) {
 	}
 }
 
-// release gives the writer connection back, once the traces that were left
-// meanwhile are written: together, so that it takes no time to speak of.
+// release gives the writer connection back, once the traces that were left are
+// written. Of those left meanwhile whoever waits for the connection takes care, or it
+// does: searches that leave one after the other keep nobody waiting.
 func (s *Store) release(c *conn) {
-	for {
+	for c != nil {
+		s.writeLeft(c)
 		s.left.Lock()
-		list := s.left.traces
-		if len(list) == 0 {
-			s.writer <- c // it has room: this is the one connection
-			s.left.Unlock()
-			return
-		}
+		more := len(s.left.traces) > 0
+		s.writer <- c // it has room: this is the one connection
 		s.left.Unlock()
-		ctx := context.Background() // those who left them have gone on
-		_ = c.transaction(ctx, beginWrite, func(c *conn) error {
-			for i := range list {
-				if err := s.insertTrace(ctx, c, &list[i]); err != nil {
-					return err
-				}
+		c = nil
+		if more {
+			select {
+			case c = <-s.writer:
+			default:
 			}
-			return nil
-		})
-		s.left.Lock()
-		s.left.traces = slices.Clone(s.left.traces[len(list):])
-		s.left.Unlock()
+		}
 	}
+}
+
+// writeLeft writes the traces that were left: together, so that it takes no time to
+// speak of.
+func (s *Store) writeLeft(c *conn) {
+	s.left.Lock()
+	list := s.left.traces
+	s.left.Unlock()
+	if len(list) == 0 {
+		return
+	}
+	ctx := context.Background() // those who left them have gone on
+	_ = c.transaction(ctx, beginWrite, func(c *conn) error {
+		for i := range list {
+			if err := s.insertTrace(ctx, c, &list[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	s.left.Lock()
+	s.left.traces = slices.Clone(s.left.traces[len(list):])
+	s.left.Unlock()
 }
 
 // insertTrace writes a trace in two statements. Old traces are dropped in the
