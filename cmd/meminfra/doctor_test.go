@@ -32,7 +32,6 @@ func TestDoctorFindsDamage(t *testing.T) {
 	for _, d := range []struct{ statement, name string }{
 		{`DELETE FROM embedding`, "vectors"},
 		{`INSERT INTO embedding SELECT partition, 'item', 'nothing', 0, model, dim, vector, change FROM embedding LIMIT 1`, "orphans"},
-		{`INSERT INTO trace_item (partition, trace, rank, owner_kind, owner, shared, score) SELECT partition, 'gone', 1, 'item', 'i', FALSE, 0 FROM partition LIMIT 1`, "orphans"},
 		{`UPDATE extraction SET status = 'failed'`, "extractions"},
 		{`UPDATE item SET text = 'I live in Porto'`, "ledger"},
 		{`INSERT INTO erasure (partition, erasure, at) SELECT partition, 'e', 1 FROM partition LIMIT 1`, "erasures"},

@@ -48,7 +48,6 @@ var NotCovered = []Columns{
 	{"embedding", []string{"*"}, "derived; made again by reembed"},
 	{"idempotency", []string{"*"}, "ids only"},
 	{"trace", []string{"*"}, "kept 30 days"},
-	{"trace_item", []string{"*"}, "kept 30 days"},
 	{"usage", []string{"*"}, "counts of tokens"},
 	{"credit", []string{"*"}, "worked out from a trace, which is kept 30 days"},
 	{"confirmation", []string{"*"}, "hashes only; what was confirmed is a decision"},

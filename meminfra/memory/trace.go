@@ -1,6 +1,11 @@
 package memory
 
-import "time"
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"time"
+)
 
 // Trace is one retrieval or answer: the unit of feedback. It carries no ledger
 // entry and is kept for 30 days.
@@ -26,14 +31,49 @@ type Trace struct {
 
 // TraceItem is one result of a trace. Rank counts from 1.
 type TraceItem struct {
-	Rank      int
-	OwnerKind OwnerKind
-	OwnerID   string
-	Shared    bool
-	Opened    bool
-	Cited     bool
-	Authority Authority
-	Score     float64
+	Rank      int       `json:"rank"`
+	OwnerKind OwnerKind `json:"kind"`
+	OwnerID   string    `json:"owner"`
+	Shared    bool      `json:"shared,omitempty"`
+	Opened    bool      `json:"opened,omitempty"`
+	Cited     bool      `json:"cited,omitempty"`
+	Authority Authority `json:"authority"`
+	Score     float64   `json:"score"`
+}
+
+// FormatTraceItems is the stored form of a trace's items, a JSON list.
+func FormatTraceItems(list []TraceItem) (string, error) {
+	if len(list) == 0 {
+		return "[]", nil
+	}
+	b, err := json.Marshal(list)
+	return string(b), err
+}
+
+// TracedOwner is what the stored form holds if and only if an item of it is the
+// owner's: to look for it is faster than to parse the form.
+func TracedOwner(id string) string {
+	b, _ := json.Marshal(id) // a string always encodes
+	return `"owner":` + string(b)
+}
+
+// ParseTraceItems is the inverse of FormatTraceItems; those of his own come
+// before the shared ones, by rank.
+func ParseTraceItems(stored string) (list []TraceItem, err error) {
+	if stored == "[]" {
+		return nil, nil
+	}
+	err = json.Unmarshal([]byte(stored), &list)
+	slices.SortStableFunc(list, func(a, b TraceItem) int {
+		switch {
+		case a.Shared == b.Shared:
+			return cmp.Compare(a.Rank, b.Rank)
+		case b.Shared:
+			return -1
+		}
+		return 1
+	})
+	return list, err
 }
 
 // TraceRetention is how long traces are kept. Source: design section 4.

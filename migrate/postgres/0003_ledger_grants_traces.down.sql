@@ -3,7 +3,6 @@ DROP TABLE usage;
 DROP TABLE confirmation;
 DROP TABLE credit;
 DROP TABLE feedback;
-DROP TABLE trace_item;
 DROP TABLE trace;
 DROP TABLE access_grant;
 DROP TABLE ledger;

@@ -43,27 +43,12 @@ CREATE TABLE trace (
     model       text COLLATE "C" NOT NULL DEFAULT '',
     prompt_hash text COLLATE "C" NOT NULL DEFAULT '',
     rungs       text COLLATE "C" NOT NULL DEFAULT '', -- canonical JSON list
+    items       text COLLATE "C" NOT NULL DEFAULT '[]', -- JSON list of what it showed: one row, since every search writes one
     handed      bytea NOT NULL DEFAULT '', -- keys of the sentences handed out, 8 bytes each
     at          bigint NOT NULL,
     PRIMARY KEY (partition, trace)
 );
 CREATE INDEX trace_at ON trace (partition, at);
-
--- Without a foreign key, which would look up the trace again for each item: one
--- statement writes both, and doctor counts items without their trace.
-CREATE TABLE trace_item (
-    partition  text COLLATE "C" NOT NULL,
-    trace      text COLLATE "C" NOT NULL,
-    rank       integer NOT NULL,
-    owner_kind text COLLATE "C" NOT NULL,
-    owner      text COLLATE "C" NOT NULL,
-    shared     boolean NOT NULL DEFAULT FALSE,
-    opened     boolean NOT NULL DEFAULT FALSE,
-    cited      boolean NOT NULL DEFAULT FALSE,
-    authority  text COLLATE "C" NOT NULL DEFAULT '',
-    score      double precision NOT NULL,
-    PRIMARY KEY (partition, trace, rank, shared)
-);
 
 CREATE TABLE feedback (
     partition text COLLATE "C" NOT NULL,

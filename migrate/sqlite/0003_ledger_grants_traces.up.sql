@@ -43,29 +43,12 @@ CREATE TABLE trace (
     model       TEXT NOT NULL DEFAULT '',
     prompt_hash TEXT NOT NULL DEFAULT '',
     rungs       TEXT NOT NULL DEFAULT '', -- canonical JSON list
+    items       TEXT NOT NULL DEFAULT '[]', -- JSON list of what it showed: one row, since every search writes one
     handed      BLOB NOT NULL DEFAULT x'', -- keys of the sentences handed out, 8 bytes each
     at          INTEGER NOT NULL,
     PRIMARY KEY (partition, trace)
 );
 CREATE INDEX trace_at ON trace (partition, at);
-
--- Without a foreign key, which would look up the trace again for each item: one
--- transaction writes both, and doctor counts items without their trace. Without
--- row ids, since every search writes here and a table and its key would be two
--- trees to write to.
-CREATE TABLE trace_item (
-    partition  TEXT NOT NULL,
-    trace      TEXT NOT NULL,
-    rank       INTEGER NOT NULL,
-    owner_kind TEXT NOT NULL,
-    owner      TEXT NOT NULL,
-    shared     INTEGER NOT NULL DEFAULT FALSE,
-    opened     INTEGER NOT NULL DEFAULT FALSE,
-    cited      INTEGER NOT NULL DEFAULT FALSE,
-    authority  TEXT NOT NULL DEFAULT '',
-    score      REAL NOT NULL,
-    PRIMARY KEY (partition, trace, rank, shared)
-) WITHOUT ROWID;
 
 CREATE TABLE feedback (
     partition TEXT NOT NULL,

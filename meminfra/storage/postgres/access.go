@@ -1,8 +1,10 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -66,8 +68,7 @@ const (
 	ofUser = selectGrant + ` AND kind = 'user_agent' AND left_id = $2 UNION ALL` +
 		selectGrant + ` AND kind = 'team_member' AND right_id = $2 UNION ALL` +
 		selectGrant + ` AND kind = 'agent_resource' AND left_id = ANY(ARRAY(
-	SELECT right_id FROM access_grant WHERE partition = $1 AND kind = 'user_agent' AND left_id = $2))
-ORDER BY at, change, access_grant`
+	SELECT right_id FROM access_grant WHERE partition = $1 AND kind = 'user_agent' AND left_id = $2))`
 	ofTeams = `SELECT team_partition FROM access_grant WHERE partition = $1 AND kind = 'team_member' AND right_id = $2`
 )
 
@@ -77,12 +78,15 @@ func (s *Store) Opening(ctx context.Context, p storage.OpeningParams) (storage.O
 	var heads []storage.Head
 	err := s.snapshot(ctx, "opening", func(b *pgx.Batch) {
 		b.Queue(ofUser, p.Directory, p.UserID).Query(into(&o.Grants, scanGrant))
-		b.Queue(selectHead+` WHERE partition = ANY(ARRAY(SELECT unnest($3::text[]) UNION `+ofTeams+`))`,
+		b.Queue(selectHead+` WHERE partition = ANY(ARRAY(SELECT unnest($3::text[]) UNION ALL `+ofTeams+`))`,
 			p.Directory, p.UserID, p.Partitions).Query(into(&heads, scanHead))
 	})
 	if err != nil {
 		return storage.Opening{}, err
 	}
+	slices.SortFunc(o.Grants, func(a, b memory.Grant) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Change, b.Change), cmp.Compare(a.ID, b.ID))
+	})
 	o.Heads = make(map[string]storage.Head, len(heads))
 	for _, h := range heads {
 		o.Heads[h.Partition] = h

@@ -57,7 +57,7 @@ AND (item = ANY($2::text[]) OR superseded = ANY($2::text[]) OR episode = ANY($3:
 	if err != nil {
 		return b, err
 	}
-	b.Traces, err = read(ctx, t, "bearing", `SELECT DISTINCT trace FROM trace_item WHERE partition = $1
+	b.Traces, err = read(ctx, t, "bearing", `SELECT DISTINCT trace FROM `+traceItems+` t WHERE partition = $1
 AND (owner_kind = 'item' AND owner = ANY($2::text[]) OR owner_kind = 'episode' AND owner = ANY($3::text[])) ORDER BY trace`,
 		pgx.RowTo[string], args...)
 	if err != nil {
@@ -196,12 +196,10 @@ SELECT tenant, kind, name FROM partition WHERE partition IN (
 const pruneAll = `
 WITH stale AS (
 	SELECT partition, trace FROM trace WHERE at < $1
-	UNION SELECT partition, trace FROM trace_item t WHERE NOT shared AND NOT EXISTS (
+	UNION SELECT partition, trace FROM ` + traceItems + ` t WHERE NOT shared AND NOT EXISTS (
 		SELECT 1 FROM item i WHERE i.partition = t.partition AND i.item = t.owner AND t.owner_kind = 'item')
 	AND NOT EXISTS (
 		SELECT 1 FROM episode e WHERE e.partition = t.partition AND e.episode = t.owner AND t.owner_kind = 'episode')
-), items AS (
-	DELETE FROM trace_item USING stale WHERE trace_item.partition = stale.partition AND trace_item.trace = stale.trace
 )
 DELETE FROM trace USING stale WHERE trace.partition = stale.partition AND trace.trace = stale.trace`
 
@@ -217,9 +215,7 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
 // pruneShown drops the traces that showed certain shared rows.
 const pruneShown = `
 WITH stale AS (
-	SELECT DISTINCT partition, trace FROM trace_item WHERE shared AND owner = ANY($1::text[])
-), items AS (
-	DELETE FROM trace_item USING stale WHERE trace_item.partition = stale.partition AND trace_item.trace = stale.trace
+	SELECT DISTINCT partition, trace FROM ` + traceItems + ` t WHERE shared AND owner = ANY($1::text[])
 )
 DELETE FROM trace USING stale WHERE trace.partition = stale.partition AND trace.trace = stale.trace`
 

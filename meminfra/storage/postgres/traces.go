@@ -18,23 +18,20 @@ const pruneEvery = 64
 // prune drops up to 1,000 traces of a partition older than $2. Rows that
 // another process is dropping are left to it.
 const prune = `
-WITH old AS (
-	SELECT trace FROM trace WHERE partition = $1 AND at < $2 ORDER BY at LIMIT 1000 FOR UPDATE SKIP LOCKED
-), dropped AS (
-	DELETE FROM trace_item USING old WHERE trace_item.partition = $1 AND trace_item.trace = old.trace
-)
-DELETE FROM trace USING old WHERE trace.partition = $1 AND trace.trace = old.trace`
+DELETE FROM trace WHERE partition = $1 AND trace = ANY(ARRAY(
+	SELECT trace FROM trace WHERE partition = $1 AND at < $2 ORDER BY at LIMIT 1000 FOR UPDATE SKIP LOCKED))`
 
-// insertTrace writes a trace with all its items in one statement. Its
-// transaction does not wait for the disk: what a crash of the server can take is
-// the traces of the last moments, and no search pays for that.
+// insertTrace writes a trace. Its transaction does not wait for the disk: what a
+// crash of the server can take is the traces of the last moments, and no search
+// pays for that.
 const insertTrace = `
-WITH put AS (
-	INSERT INTO trace (partition, trace, kind, query, route, intent, degraded, model, prompt_hash, rungs, at, handed)
-	SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::bigint, $12::bytea FROM set_config('synchronous_commit', 'off', true)
-)
-INSERT INTO trace_item (partition, trace, rank, owner_kind, owner, shared, opened, cited, authority, score)
-SELECT $1, $2, * FROM unnest($13::int[], $14::text[], $15::text[], $16::bool[], $17::bool[], $18::bool[], $19::text[], $20::float8[])`
+INSERT INTO trace (partition, trace, kind, query, route, intent, degraded, model, prompt_hash, rungs, items, at, handed)
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::bigint, $13::bytea FROM set_config('synchronous_commit', 'off', true)`
+
+// traceItems are what the traces showed, as rows.
+const traceItems = `(
+	SELECT t.partition, t.trace, t.at, i.owner COLLATE "C" AS owner, i.kind AS owner_kind, coalesce(i.shared, FALSE) AS shared
+	FROM trace t CROSS JOIN LATERAL jsonb_to_recordset(t.items::jsonb) AS i(owner text, kind text, shared boolean))`
 
 // PutTrace implements storage.Store, in one transaction and round trip.
 func (s *Store) PutTrace(ctx context.Context, t memory.Trace) error {
@@ -59,8 +56,12 @@ func (s *Store) queueTrace(b *pgx.Batch, t *memory.Trace) error {
 	if err != nil {
 		return err
 	}
-	args := []any{t.Partition, t.ID, t.Kind, t.Query, t.Route, t.Intent, degraded, t.Model, t.PromptHash, rungs, memory.Micros(t.At), notNull(t.Handed)}
-	b.Queue(insertTrace, append(args, traceItemColumns(t.Items)...)...)
+	items, err := memory.FormatTraceItems(t.Items)
+	if err != nil {
+		return err
+	}
+	b.Queue(insertTrace, t.Partition, t.ID, t.Kind, t.Query, t.Route, t.Intent, degraded, t.Model, t.PromptHash, rungs, items,
+		memory.Micros(t.At), notNull(t.Handed))
 	if s.traces.Add(1)%pruneEvery == 1 {
 		b.Queue(prune, t.Partition, memory.Micros(t.At.Add(-memory.TraceRetention)))
 	}
@@ -100,83 +101,47 @@ func (s *Store) Resolve(ctx context.Context, p storage.ResolveParams) (storage.R
 	return out, nil
 }
 
-// traceItemColumns turns items into one array for each column.
-func traceItemColumns(items []memory.TraceItem) []any {
-	n := len(items)
-	ranks, scores := make([]int32, n), make([]float64, n)
-	kinds, owners, authorities := make([]string, n), make([]string, n), make([]string, n)
-	shared, opened, cited := make([]bool, n), make([]bool, n), make([]bool, n)
-	for i := range items {
-		m := &items[i]
-		ranks[i], scores[i] = int32(m.Rank), m.Score
-		kinds[i], owners[i], authorities[i] = string(m.OwnerKind), m.OwnerID, m.Authority.String()
-		shared[i], opened[i], cited[i] = m.Shared, m.Opened, m.Cited
-	}
-	return []any{ranks, kinds, owners, shared, opened, cited, authorities, scores}
-}
-
 // Trace implements storage.Reader.
 func (s *Store) Trace(ctx context.Context, partition, id string) (memory.Trace, error) {
-	var r traceReading
-	err := s.snapshot(ctx, "trace", func(b *pgx.Batch) { r.ask(b, partition, id) })
-	return r.trace(err)
+	return one(query(ctx, s, "trace", selectTrace, scanTrace, partition, id))
 }
 
 // Trace implements storage.Tx.
 func (t *tx) Trace(ctx context.Context, id string) (memory.Trace, error) {
-	var r traceReading
-	var b pgx.Batch
-	r.ask(&b, t.head.Partition, id)
-	return r.trace(t.send(ctx, "trace", &b))
+	return one(read(ctx, t, "trace", selectTrace, scanTrace, t.head.Partition, id))
 }
 
-// traceReading collects a trace and its items.
-type traceReading struct {
-	found []memory.Trace
-	items []memory.TraceItem
-}
-
-func (r *traceReading) ask(b *pgx.Batch, partition, id string) {
-	b.Queue(`
-SELECT partition, trace, kind, query, route, intent, degraded, model, prompt_hash, rungs, handed, at FROM trace
-WHERE partition = $1 AND trace = $2`, partition, id).Query(into(&r.found, scanTrace))
-	b.Queue(`
-SELECT rank, owner_kind, owner, shared, opened, cited, authority, score FROM trace_item
-WHERE partition = $1 AND trace = $2 ORDER BY shared, rank`, partition, id).Query(into(&r.items, scanTraceItem))
-}
-
-// trace is what was read, given the error of reading it.
-func (r *traceReading) trace(err error) (memory.Trace, error) {
-	t, err := one(r.found, err)
-	if err == nil {
-		t.Items = r.items
-	}
-	return t, err
-}
+const selectTrace = `
+SELECT partition, trace, kind, query, route, intent, degraded, model, prompt_hash, rungs, items, handed, at FROM trace
+WHERE partition = $1 AND trace = $2`
 
 func scanTrace(row pgx.CollectableRow) (t memory.Trace, err error) {
+	var items string
 	err = row.Scan(&t.Partition, &t.ID, &t.Kind, &t.Query, &t.Route, &t.Intent, names{&t.Degraded},
-		&t.Model, &t.PromptHash, names{&t.Rungs}, blob{&t.Handed}, when{&t.At})
+		&t.Model, &t.PromptHash, names{&t.Rungs}, &items, blob{&t.Handed}, when{&t.At})
+	if err == nil {
+		t.Items, err = memory.ParseTraceItems(items)
+	}
 	return t, err
-}
-
-func scanTraceItem(row pgx.CollectableRow) (m memory.TraceItem, err error) {
-	err = row.Scan(&m.Rank, (*string)(&m.OwnerKind), &m.OwnerID, &m.Shared, &m.Opened, &m.Cited, authority{&m.Authority}, &m.Score)
-	return m, err
 }
 
 // FirstShown implements storage.Reader.
 func (s *Store) FirstShown(ctx context.Context, partition string, since time.Time, owners []string) (map[string]time.Time, error) {
 	const sql = `
-SELECT i.owner, min(t.at) FROM trace_item i JOIN trace t ON t.partition = i.partition AND t.trace = i.trace
-WHERE i.partition = $1 AND t.at >= $2 AND i.owner = ANY($3) GROUP BY i.owner`
+SELECT w.owner, min(t.at) FROM trace t JOIN unnest($3::text[], $4::text[]) AS w(owner, traced) ON strpos(t.items, w.traced) > 0
+WHERE t.partition = $1 AND t.at >= $2 GROUP BY w.owner`
+	owners = distinct(owners)
+	traced := make([]string, len(owners))
+	for i, id := range owners {
+		traced[i] = memory.TracedOwner(id)
+	}
 	first := make(map[string]time.Time, len(owners))
 	_, err := query(ctx, s, "first shown", sql, func(row pgx.CollectableRow) (owner string, err error) {
 		var at time.Time
 		err = row.Scan(&owner, when{&at})
 		first[owner] = at
 		return owner, err
-	}, partition, memory.Micros(since), distinct(owners))
+	}, partition, memory.Micros(since), owners, traced)
 	return first, err
 }
 

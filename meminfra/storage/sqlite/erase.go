@@ -54,7 +54,7 @@ AND (item IN `+ids+` OR superseded IN `+ids+` OR episode IN `+others+`) ORDER BY
 	if err != nil {
 		return b, err
 	}
-	b.Traces, err = collect(ctx, t.c, `SELECT DISTINCT trace FROM trace_item WHERE partition = ?1
+	b.Traces, err = collect(ctx, t.c, `SELECT DISTINCT trace FROM `+traceItems+` WHERE partition = ?1
 AND (owner_kind = 'item' AND owner IN `+ids+` OR owner_kind = 'episode' AND owner IN `+others+`) ORDER BY trace`, args, word)
 	if err != nil {
 		return b, err
@@ -195,7 +195,7 @@ func (s *Store) Due(ctx context.Context, now time.Time) (list []memory.Partition
 // stale are traces older than ?1, or with an item that is gone.
 const stale = `
 SELECT partition, trace FROM trace WHERE at < ?1
-UNION SELECT partition, trace FROM trace_item t WHERE NOT shared AND NOT EXISTS (
+UNION SELECT partition, trace FROM ` + traceItems + ` t WHERE NOT shared AND NOT EXISTS (
 	SELECT 1 FROM item i WHERE i.partition = t.partition AND i.item = t.owner AND t.owner_kind = 'item')
 AND NOT EXISTS (
 	SELECT 1 FROM episode e WHERE e.partition = t.partition AND e.episode = t.owner AND t.owner_kind = 'episode')`
@@ -207,7 +207,7 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
 
 // PruneShown implements storage.Cleaner.
 func (s *Store) PruneShown(ctx context.Context, owners []string) (int, error) {
-	return s.dropTraces(ctx, `SELECT DISTINCT partition, trace FROM trace_item WHERE shared AND owner IN (SELECT value FROM json_each(?1))`, jsonList(owners))
+	return s.dropTraces(ctx, `SELECT DISTINCT partition, trace FROM `+traceItems+` WHERE shared AND owner IN (SELECT value FROM json_each(?1))`, jsonList(owners))
 }
 
 // dropTraces drops the traces that a query selects.
@@ -219,10 +219,8 @@ func (s *Store) dropTraces(ctx context.Context, selected string, arg any) (n int
 		})
 		n = len(list)
 		for _, k := range list {
-			for _, table := range []string{"trace_item", "trace"} {
-				if err := c.run(ctx, `DELETE FROM `+table+` WHERE partition = ?1 AND trace = ?2`, k.partition, k.trace); err != nil {
-					return err
-				}
+			if err := c.run(ctx, `DELETE FROM trace WHERE partition = ?1 AND trace = ?2`, k.partition, k.trace); err != nil {
+				return err
 			}
 		}
 		return err

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -16,11 +15,17 @@ import (
 const pruneEvery = 64
 
 const (
-	traceColumns     = `partition, trace, kind, query, route, intent, degraded, model, prompt_hash, rungs, handed, at`
-	traceItemColumns = `rank, owner_kind, owner, shared, opened, cited, authority, score`
+	traceColumns = `partition, trace, kind, query, route, intent, degraded, model, prompt_hash, rungs, items, handed, at`
 
-	// oldTraces are up to 1,000 traces of a partition older than ?2.
-	oldTraces = `(SELECT trace FROM trace WHERE partition = ?1 AND at < ?2 ORDER BY at LIMIT 1000)`
+	// prune drops up to 1,000 traces of a partition older than ?2.
+	prune = `DELETE FROM trace WHERE partition = ?1 AND trace IN (
+	SELECT trace FROM trace WHERE partition = ?1 AND at < ?2 ORDER BY at LIMIT 1000)`
+
+	// traceItems are what the traces showed, as rows.
+	traceItems = `(
+	SELECT t.partition, t.trace, t.at, i.value ->> 'owner' AS owner, i.value ->> 'kind' AS owner_kind,
+		coalesce(i.value ->> 'shared', FALSE) AS shared
+	FROM trace t, json_each(t.items) i)`
 )
 
 var insertTrace = insertInto("trace", traceColumns)
@@ -99,7 +104,7 @@ func (s *Store) writeLeft(c *conn) {
 	s.left.Unlock()
 }
 
-// insertTrace writes a trace in two statements. Old traces are dropped in the
+// insertTrace writes a trace. Old traces are dropped in the
 // partition being written, with the first trace of a process and every 64th
 // after it.
 func (s *Store) insertTrace(ctx context.Context, c *conn, t *memory.Trace) error {
@@ -111,32 +116,17 @@ func (s *Store) insertTrace(ctx context.Context, c *conn, t *memory.Trace) error
 	if err != nil {
 		return err
 	}
+	items, err := memory.FormatTraceItems(t.Items)
+	if err != nil {
+		return err
+	}
 	ctx = context.WithoutCancel(ctx) // watching it would cost more than it takes
 	err = c.run(ctx, insertTrace, t.Partition, t.ID, t.Kind, t.Query, t.Route, t.Intent, degraded,
-		t.Model, t.PromptHash, rungs, blob(t.Handed), memory.Micros(t.At))
-	if err == nil && len(t.Items) > 0 {
-		err = c.run(ctx, insertTraceItems, t.Partition, t.ID, traceItems(t.Items))
-	}
+		t.Model, t.PromptHash, rungs, items, blob(t.Handed), memory.Micros(t.At))
 	if err == nil && s.traces.Add(1)%pruneEvery == 1 {
-		err = prune(ctx, c, t.Partition, memory.Micros(t.At.Add(-memory.TraceRetention)))
+		err = c.run(ctx, prune, t.Partition, memory.Micros(t.At.Add(-memory.TraceRetention)))
 	}
 	return err
-}
-
-// insertTraceItems writes all items of a trace, which come as a JSON list of
-// lists.
-const insertTraceItems = `
-INSERT INTO trace_item (partition, trace, ` + traceItemColumns + `)
-SELECT ?1, ?2, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7
-FROM json_each(?3)`
-
-func traceItems(list []memory.TraceItem) string {
-	rows := make([][]any, len(list))
-	for i, m := range list {
-		rows[i] = []any{m.Rank, m.OwnerKind, m.OwnerID, m.Shared, m.Opened, m.Cited, m.Authority.String(), m.Score}
-	}
-	b, _ := json.Marshal(rows) // numbers, words and ids always encode
-	return string(b)
 }
 
 // Resolve implements storage.Store.
@@ -188,14 +178,6 @@ func readResolved(ctx context.Context, c *conn, p storage.ResolveParams, out *st
 	return err
 }
 
-func prune(ctx context.Context, c *conn, partition string, before int64) error {
-	err := c.run(ctx, `DELETE FROM trace_item WHERE partition = ?1 AND trace IN `+oldTraces, partition, before)
-	if err != nil {
-		return err
-	}
-	return c.run(ctx, `DELETE FROM trace WHERE partition = ?1 AND trace IN `+oldTraces, partition, before)
-}
-
 // Trace implements storage.Reader.
 func (s *Store) Trace(ctx context.Context, partition, id string) (t memory.Trace, err error) {
 	if t, ok := s.leftTrace(partition, id); ok {
@@ -212,18 +194,17 @@ func (t *tx) Trace(ctx context.Context, id string) (memory.Trace, error) {
 }
 
 func readTrace(ctx context.Context, c *conn, partition, id string) (t memory.Trace, err error) {
-	key := []any{partition, id}
-	err = c.row(ctx, `SELECT `+traceColumns+` FROM trace WHERE partition = ?1 AND trace = ?2`, key,
+	var items string
+	err = c.row(ctx, `SELECT `+traceColumns+` FROM trace WHERE partition = ?1 AND trace = ?2`, []any{partition, id},
 		&t.Partition, &t.ID, &t.Kind, &t.Query, &t.Route, &t.Intent, scanList(&t.Degraded),
-		&t.Model, &t.PromptHash, scanList(&t.Rungs), scanBytes(&t.Handed), scanTime(&t.At))
+		&t.Model, &t.PromptHash, scanList(&t.Rungs), &items, scanBytes(&t.Handed), scanTime(&t.At))
 	if errors.Is(err, sql.ErrNoRows) {
 		return memory.Trace{}, storage.ErrNotFound
 	}
 	if err != nil {
 		return memory.Trace{}, err
 	}
-	t.Items, err = collect(ctx, c, `SELECT `+traceItemColumns+` FROM trace_item
-WHERE partition = ?1 AND trace = ?2 ORDER BY shared, rank`, key, scanTraceItem)
+	t.Items, err = memory.ParseTraceItems(items)
 	return t, err
 }
 
@@ -253,23 +234,25 @@ func (s *Store) leftTrace(partition, id string) (memory.Trace, bool) {
 // FirstShown implements storage.Reader.
 func (s *Store) FirstShown(ctx context.Context, partition string, since time.Time, owners []string) (map[string]time.Time, error) {
 	first := make(map[string]time.Time, len(owners))
+	traced := make([]string, len(owners))
+	of := make(map[string]string, len(owners))
+	for i, id := range owners {
+		traced[i] = memory.TracedOwner(id)
+		of[traced[i]] = id
+	}
 	err := s.view(ctx, func(c *conn) error {
 		return c.each(ctx, `
-SELECT i.owner, min(t.at) FROM trace_item i JOIN trace t ON t.partition = i.partition AND t.trace = i.trace
-WHERE i.partition = ?1 AND t.at >= ?2 AND i.owner IN (SELECT value FROM json_each(?3)) GROUP BY i.owner`,
-			[]any{partition, memory.Micros(since), jsonList(owners)}, func(row scanner) error {
-				var owner string
+SELECT w.value, min(t.at) FROM trace t JOIN json_each(?3) w ON instr(t.items, w.value) > 0
+WHERE t.partition = ?1 AND t.at >= ?2 GROUP BY w.value`,
+			[]any{partition, memory.Micros(since), jsonList(traced)}, func(row scanner) error {
+				var traced string
 				var at time.Time
-				err := row.Scan(&owner, scanTime(&at))
-				first[owner] = at
+				err := row.Scan(&traced, scanTime(&at))
+				first[of[traced]] = at
 				return err
 			})
 	})
 	return first, err
-}
-
-func scanTraceItem(row scanner, m *memory.TraceItem) error {
-	return row.Scan(&m.Rank, &m.OwnerKind, &m.OwnerID, &m.Shared, &m.Opened, &m.Cited, scanAuthority(&m.Authority), &m.Score)
 }
 
 const feedbackColumns = `partition, feedback, trace, reward, key, at, change, salt`

@@ -84,7 +84,7 @@ func eraseSome(t *testing.T, s storage.Store) {
 	e.Items, e.Episodes, e.Decisions = []string{"i1", "i3", "unknown"}, []string{"e1"}, []string{"d-i1", "d-i2"}
 	e.Traces, e.Keys, e.Grants = []string{"t1"}, []string{"k"}, []string{"g1"}
 	out := erase(t, s, ada, e)
-	same(t, "rows", out.Rows, map[string]int{"feedback": 1, "trace_item": 1, "trace": 1, "extraction": 1, "embedding": 2, "conflict": 1,
+	same(t, "rows", out.Rows, map[string]int{"feedback": 1, "trace": 1, "extraction": 1, "embedding": 2, "conflict": 1,
 		"item_derivation": 2, "item_origin": 2, "evidence": 2, "item_state": 2, "item": 2, "episode": 1, "decision": 1,
 		"idempotency": 1, "access_grant": 1, storage.Summaries: 1})
 	same(t, "covered", objects(out.Covered), []string{"conflict i1/i2", "decision d-i1", "episode e1", "evidence i1/1", "evidence i1/2",
@@ -128,7 +128,7 @@ func eraseAll(t *testing.T, s storage.Store) {
 	e := erasure("x")
 	e.All = true
 	out := erase(t, s, ada, e)
-	same(t, "kinds of rows", len(out.Rows), 16)
+	same(t, "kinds of rows", len(out.Rows), 15)
 	same(t, "items", out.Rows["item"], 3)
 	c := changes(t, s, ada, before.Change)
 	before.Change++

@@ -39,7 +39,6 @@ var Audit = []Query{
 	orphans("item_derivation", "item", "item", "item", ""),
 	orphans("item_derivation", "source", "item", "item", ""),
 	orphans("item_origin", "item", "item", "item", ""),
-	orphans("trace_item", "trace", "trace", "trace", ""),
 	orphans("episode", "partition", "partition", "partition", ""),
 	orphans("item", "partition", "partition", "partition", ""),
 	orphans("ledger", "partition", "partition", "partition", ""),

@@ -25,7 +25,6 @@ var Steps = []Step{
 	{"credit", "item IN {items} OR feedback IN (SELECT feedback FROM feedback WHERE partition = {p} AND trace IN {traces})", "", ""},
 	{"confirmation", "", "", ""},
 	{"feedback", "trace IN {traces}", "feedback", "feedback"},
-	{"trace_item", "trace IN {traces}", "", ""},
 	{"trace", "trace IN {traces}", "", ""},
 	{"extraction", "episode IN {episodes}", "", ""},
 	{"embedding", "owner_kind = 'episode' AND owner IN {episodes} OR owner_kind = 'item' AND owner IN {items}", "", ""},
