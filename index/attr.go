@@ -38,7 +38,6 @@ type State struct {
 	From, To   time.Time // of the world, half-open
 	SystemFrom time.Time
 	SystemTo   time.Time // zero for the present belief
-	HoldsSlot  bool
 }
 
 // Attr is all of a row that can be filtered or ranked by without SQL. Fields
@@ -54,8 +53,7 @@ type Attr struct {
 	Polarity  int8
 	// Marks tell what the text looks like, in bits that whoever fills the index
 	// gives a meaning.
-	Marks     uint8
-	Shareable bool
+	Marks uint8
 	// Private rows are for UserID alone, wherever they are.
 	Private bool
 	Kind    string
@@ -63,9 +61,7 @@ type Attr struct {
 	Utility    float64
 	Importance float64
 
-	Visibility string
 	UserID     string
-	TeamID     string
 	AgentID    string
 	ResourceID string // of episodes: the tool or document it came from
 	// Agents and Resources are what an item came through, all of them.
@@ -80,7 +76,6 @@ type Attr struct {
 	SubjectType string
 	SubjectName string
 	Predicate   string
-	Value       string
 	ValueID     string
 	FactKey     string
 
@@ -88,14 +83,12 @@ type Attr struct {
 	Speaker        string
 	ConversationID string
 	SessionID      string
-	MessageID      string
 
 	// Sources are the episodes that support an item, none for episodes. It was made
 	// from the first.
 	Sources []string
 
-	Confidence float64
-	Metadata   map[string]any // JSON values; read only
+	Metadata map[string]any // JSON values; read only
 }
 
 // bytes estimates what the row costs in memory, the key in the look-up table
@@ -104,8 +97,8 @@ func (a *Attr) bytes() int64 {
 	const keyEntry = 48
 	n := int(unsafe.Sizeof(*a)) + keyEntry + len(a.States)*int(unsafe.Sizeof(State{}))
 	for _, s := range []string{
-		a.ID, a.Kind, a.Visibility, a.UserID, a.TeamID, a.AgentID, a.ResourceID, a.SubjectType, a.SubjectName,
-		a.Predicate, a.Value, a.ValueID, a.FactKey, a.Role, a.Speaker, a.ConversationID, a.SessionID, a.MessageID,
+		a.ID, a.Kind, a.UserID, a.AgentID, a.ResourceID, a.SubjectType, a.SubjectName,
+		a.Predicate, a.ValueID, a.FactKey, a.Role, a.Speaker, a.ConversationID, a.SessionID,
 	} {
 		n += len(s)
 	}

@@ -336,7 +336,7 @@ func (s *state) delete(k Key) {
 // copy each.
 func (s *state) intern(a *Attr) {
 	for _, p := range []*string{
-		&a.Kind, &a.Visibility, &a.UserID, &a.TeamID, &a.AgentID, &a.ResourceID, &a.SubjectType, &a.SubjectName,
+		&a.Kind, &a.UserID, &a.AgentID, &a.ResourceID, &a.SubjectType, &a.SubjectName,
 		&a.Predicate, &a.Role, &a.Speaker, &a.ConversationID, &a.SessionID,
 	} {
 		if *p == "" {

@@ -123,7 +123,6 @@ func episodeAttr(e *memory.Episode, private bool) index.Attr {
 		Speaker:        e.Speaker,
 		ConversationID: e.ConversationID,
 		SessionID:      e.SessionID,
-		MessageID:      e.MessageID,
 		Metadata:       e.Metadata,
 	}
 }
@@ -139,10 +138,7 @@ func itemAttr(i *memory.Item, states []memory.State) index.Attr {
 		Kind:        string(i.Kind),
 		Authority:   int8(i.Authority),
 		Polarity:    int8(i.Polarity),
-		Shareable:   i.Shareable,
-		Visibility:  string(i.Scope.Visibility),
 		UserID:      i.Scope.UserID,
-		TeamID:      i.Scope.TeamID,
 		AgentID:     i.Scope.AgentID,
 		Private:     i.Kind == memory.KindPreference,
 		At:          at,
@@ -152,11 +148,9 @@ func itemAttr(i *memory.Item, states []memory.State) index.Attr {
 		SubjectType: i.Subject.Type,
 		SubjectName: i.Subject.Name,
 		Predicate:   i.Predicate,
-		Value:       i.Value,
 		ValueID:     i.ValueID,
 		FactKey:     i.FactKey,
 		Importance:  i.Importance,
-		Confidence:  i.Confidence,
 		Metadata:    i.Metadata,
 		DerivedFrom: i.DerivedFrom,
 	}
@@ -169,7 +163,7 @@ func itemAttr(i *memory.Item, states []memory.State) index.Attr {
 	}
 	for n, s := range states {
 		a.States[n] = index.State{Status: string(s.Status), From: s.Valid.From, To: s.Valid.To,
-			SystemFrom: s.SystemFrom, SystemTo: s.SystemTo, HoldsSlot: s.HoldsSlot}
+			SystemFrom: s.SystemFrom, SystemTo: s.SystemTo}
 	}
 	return a
 }

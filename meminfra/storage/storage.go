@@ -263,8 +263,9 @@ type UnextractedParams struct {
 }
 
 // Changes is what an index needs to catch up. What no index needs is left out:
-// salts, hashes, reasons and decisions, of episodes SentOffset and Estimated, of
-// items Vague, Supersedes, Root and Contributor, of states Cause.
+// salts, hashes, reasons and decisions, of episodes MessageID, SentOffset and
+// Estimated, of items Value, Vague, Supersedes, Root, Confidence, Shareable,
+// Contributor, and of Scope all but UserID and AgentID, of states HoldsSlot and Cause.
 type Changes struct {
 	Head       Head
 	Reset      bool               // since is older than the last erasure: these rows are all there is

@@ -185,11 +185,11 @@ func room[T any](r *changes, b *pgx.Batch, table string, list *[]T) {
 func (r *changes) episodes(b *pgx.Batch) {
 	room(r, b, "episode", &r.out.Episodes)
 	var e memory.Episode
-	r.each(b, `SELECT episode, conversation, session, message_id, seq, change, role, speaker, source, agent, user_id, content,
+	r.each(b, `SELECT episode, conversation, session, seq, change, role, speaker, source, agent, user_id, content,
 	sent_at, recorded_at, metadata, expires_at`+from(r.p.Since, "episode")+` ORDER BY seq`, func() {
 		e.Partition = r.p.Partition
 		r.out.Episodes = append(r.out.Episodes, e)
-	}, r.own(&e.ID), r.share(&e.ConversationID), r.share(&e.SessionID), r.own(&e.MessageID), &e.Seq, &e.Change,
+	}, r.own(&e.ID), r.share(&e.ConversationID), r.share(&e.SessionID), &e.Seq, &e.Change,
 		r.share((*string)(&e.Role)), r.share(&e.Speaker), r.share(&e.Source), r.share(&e.AgentID), r.share(&e.UserID),
 		&keptText{&e.Content, r.texts.Keep}, &when{&e.SentAt}, &when{&e.RecordedAt}, &metadata{&e.Metadata}, &when{&e.ExpiresAt})
 }
@@ -197,16 +197,14 @@ func (r *changes) episodes(b *pgx.Batch) {
 func (r *changes) items(b *pgx.Batch) {
 	room(r, b, "item", &r.out.Items)
 	var m memory.Item
-	r.each(b, `SELECT item, seq, change, kind, text, subject_type, subject_name, predicate, value, value_id, fact_key, polarity,
-	authority, user_id, agent, team, visibility, stated_from, stated_to, expires_at, importance, confidence, shareable, metadata,
-	recorded_at`+from(r.p.Since, "item")+` ORDER BY seq`, func() {
+	r.each(b, `SELECT item, seq, change, kind, text, subject_type, subject_name, predicate, value_id, fact_key, polarity,
+	authority, user_id, agent, stated_from, stated_to, expires_at, importance, metadata, recorded_at`+from(r.p.Since, "item")+` ORDER BY seq`, func() {
 		m.Partition = r.p.Partition
 		r.out.Items = append(r.out.Items, storage.ItemStates{Item: m})
 	}, r.own(&m.ID), &m.Seq, &m.Change, r.share((*string)(&m.Kind)), &keptText{&m.Text, r.texts.Keep}, r.share(&m.Subject.Type),
-		r.share(&m.Subject.Name), r.share(&m.Predicate), r.own(&m.Value), r.own(&m.ValueID), r.own(&m.FactKey),
-		(*int8)(&m.Polarity), &authority{&m.Authority}, r.share(&m.Scope.UserID), r.share(&m.Scope.AgentID), r.share(&m.Scope.TeamID),
-		r.share((*string)(&m.Scope.Visibility)), &when{&m.Stated.From}, &when{&m.Stated.To}, &when{&m.ExpiresAt}, &m.Importance,
-		&m.Confidence, &m.Shareable, &metadata{&m.Metadata}, &when{&m.RecordedAt})
+		r.share(&m.Subject.Name), r.share(&m.Predicate), r.own(&m.ValueID), r.own(&m.FactKey),
+		(*int8)(&m.Polarity), &authority{&m.Authority}, r.share(&m.Scope.UserID), r.share(&m.Scope.AgentID), &when{&m.Stated.From}, &when{&m.Stated.To}, &when{&m.ExpiresAt}, &m.Importance,
+		&metadata{&m.Metadata}, &when{&m.RecordedAt})
 }
 
 // ofItems queues a table with rows that belong to the items, which are there by
@@ -237,11 +235,11 @@ func (r *changes) index() {
 
 func (r *changes) states(b *pgx.Batch) {
 	var s memory.State
-	r.ofItems(b, "item_state", `n, change, status, valid_from, valid_to, holds_slot, system_from, system_to`,
+	r.ofItems(b, "item_state", `n, change, status, valid_from, valid_to, system_from, system_to`,
 		func(m *storage.ItemStates) {
 			s.Partition, s.ItemID, s.FactKey = r.p.Partition, m.ID, m.FactKey
 			m.States = append(m.States, s)
-		}, &s.N, &s.Change, r.share((*string)(&s.Status)), &when{&s.Valid.From}, &when{&s.Valid.To}, &s.HoldsSlot,
+		}, &s.N, &s.Change, r.share((*string)(&s.Status)), &when{&s.Valid.From}, &when{&s.Valid.To},
 		&when{&s.SystemFrom}, &when{&s.SystemTo})
 }
 

@@ -192,11 +192,11 @@ func (r *changes) episodes(ctx context.Context) (err error) {
 	if r.out.Episodes, err = room[memory.Episode](ctx, r, "episode"); err != nil {
 		return err
 	}
-	err = r.each(ctx, "episode", `episode, conversation, session, message_id, seq, change, role, speaker, source,
+	err = r.each(ctx, "episode", `episode, conversation, session, seq, change, role, speaker, source,
 	agent, user_id, content, sent_at, recorded_at, metadata, expires_at`, func(row *taken) error {
 		r.out.Episodes = append(r.out.Episodes, memory.Episode{
 			Partition: r.p.Partition, ID: r.kept.Keep(row.text()), ConversationID: r.kept.Share(row.text()), SessionID: r.kept.Share(row.text()),
-			MessageID: r.kept.Keep(row.text()), Seq: row.number(), Change: row.number(), Role: memory.Role(r.kept.Share(row.text())),
+			Seq: row.number(), Change: row.number(), Role: memory.Role(r.kept.Share(row.text())),
 			Speaker: r.kept.Share(row.text()), Source: r.kept.Share(row.text()), AgentID: r.kept.Share(row.text()), UserID: r.kept.Share(row.text()),
 			Content: r.texts.Keep(row.text()), SentAt: row.time(), RecordedAt: row.time(), Metadata: row.metadata(), ExpiresAt: row.time(),
 		})
@@ -217,18 +217,16 @@ func (r *changes) items(ctx context.Context) (err error) {
 	if r.out.Items, err = room[storage.ItemStates](ctx, r, "item"); err != nil {
 		return err
 	}
-	err = r.each(ctx, "item", `item, seq, change, kind, text, subject_type, subject_name, predicate, value, value_id,
-	fact_key, polarity, authority, user_id, agent, team, visibility, stated_from, stated_to, expires_at, importance, confidence,
-	shareable, metadata, recorded_at`, func(row *taken) error {
+	err = r.each(ctx, "item", `item, seq, change, kind, text, subject_type, subject_name, predicate, value_id,
+	fact_key, polarity, authority, user_id, agent, stated_from, stated_to, expires_at, importance, metadata, recorded_at`, func(row *taken) error {
 		r.out.Items = append(r.out.Items, storage.ItemStates{Item: memory.Item{
 			Partition: r.p.Partition, ID: r.kept.Keep(row.text()), Seq: row.number(), Change: row.number(), Kind: memory.Kind(r.kept.Share(row.text())),
 			Text: r.texts.Keep(row.text()), Subject: memory.Subject{Type: r.kept.Share(row.text()), Name: r.kept.Share(row.text())},
-			Predicate: r.kept.Share(row.text()), Value: r.kept.Keep(row.text()), ValueID: r.kept.Keep(row.text()), FactKey: r.kept.Keep(row.text()),
+			Predicate: r.kept.Share(row.text()), ValueID: r.kept.Keep(row.text()), FactKey: r.kept.Keep(row.text()),
 			Polarity: memory.Polarity(row.number()), Authority: row.authority(),
-			Scope: memory.Scope{UserID: r.kept.Share(row.text()), AgentID: r.kept.Share(row.text()), TeamID: r.kept.Share(row.text()),
-				Visibility: memory.Visibility(r.kept.Share(row.text()))},
+			Scope:  memory.Scope{UserID: r.kept.Share(row.text()), AgentID: r.kept.Share(row.text())},
 			Stated: memory.Validity{From: row.time(), To: row.time()}, ExpiresAt: row.time(), Importance: row.fraction(),
-			Confidence: row.fraction(), Shareable: row.number() != 0, Metadata: row.metadata(), RecordedAt: row.time(),
+			Metadata: row.metadata(), RecordedAt: row.time(),
 		}})
 		return nil
 	})
@@ -257,12 +255,12 @@ func (r *changes) ofItems(ctx context.Context, table, columns string, fn func(m 
 }
 
 func (r *changes) states(ctx context.Context) error {
-	err := r.ofItems(ctx, "item_state", `n, change, status, valid_from, valid_to, holds_slot, system_from, system_to`,
+	err := r.ofItems(ctx, "item_state", `n, change, status, valid_from, valid_to, system_from, system_to`,
 		func(m *storage.ItemStates, row *taken) {
 			m.States = append(m.States, memory.State{
 				Partition: m.Partition, ItemID: m.ID, FactKey: m.FactKey, N: int(row.number()), Change: row.number(),
 				Status: memory.Status(r.kept.Share(row.text())), Valid: memory.Validity{From: row.time(), To: row.time()},
-				HoldsSlot: row.number() != 0, SystemFrom: row.time(), SystemTo: row.time(),
+				SystemFrom: row.time(), SystemTo: row.time(),
 			})
 		})
 	for i := range r.out.Items {

@@ -98,7 +98,7 @@ func changes(t testing.TB, s storage.Store, p memory.Partition, since int64) sto
 // leanEpisodes are episodes as Changes has them.
 func leanEpisodes(list []memory.Episode) (lean []memory.Episode) {
 	for _, e := range list {
-		e.Hash, e.Salt, e.SentOffset, e.Estimated = [32]byte{}, nil, 0, false
+		e.MessageID, e.Hash, e.Salt, e.SentOffset, e.Estimated = "", [32]byte{}, nil, 0, false
 		lean = append(lean, e)
 	}
 	return lean
@@ -107,13 +107,15 @@ func leanEpisodes(list []memory.Episode) (lean []memory.Episode) {
 // leanItem is an item as Changes has it.
 func leanItem(m memory.Item) memory.Item {
 	m.Vague, m.Supersedes, m.Root, m.Contributor, m.Decision, m.Salt = memory.Vague{}, "", "", "", "", nil
+	m.Value, m.Confidence, m.Shareable = "", 0, false
+	m.Scope.TeamID, m.Scope.Visibility = "", ""
 	return m
 }
 
 // leanStates are states as Changes has them.
 func leanStates(list ...memory.State) []memory.State {
 	for i := range list {
-		list[i].Cause, list[i].Reason, list[i].Decision, list[i].Salt = "", "", "", nil
+		list[i].HoldsSlot, list[i].Cause, list[i].Reason, list[i].Decision, list[i].Salt = false, "", "", "", nil
 	}
 	return list
 }
