@@ -57,6 +57,10 @@ func TracedOwner(id string) string {
 	return `"owner":` + string(b)
 }
 
+// TracedShared is what the stored form holds if an item of it is shared; nearly
+// all traces hold no such and need not be parsed.
+const TracedShared = `"shared":true`
+
 // ParseTraceItems is the inverse of FormatTraceItems; those of his own come
 // before the shared ones, by rank.
 func ParseTraceItems(stored string) (list []TraceItem, err error) {

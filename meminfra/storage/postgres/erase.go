@@ -215,7 +215,7 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
 // pruneShown drops the traces that showed certain shared rows.
 const pruneShown = `
 WITH stale AS (
-	SELECT DISTINCT partition, trace FROM ` + traceItems + ` t WHERE shared AND owner = ANY($1::text[])
+	SELECT DISTINCT partition, trace FROM ` + traceItems + ` t WHERE position('` + memory.TracedShared + `' IN items) > 0 AND shared AND owner = ANY($1::text[])
 )
 DELETE FROM trace USING stale WHERE trace.partition = stale.partition AND trace.trace = stale.trace`
 

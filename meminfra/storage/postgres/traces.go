@@ -30,7 +30,7 @@ SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::bigint, $13::bytea FRO
 
 // traceItems are what the traces showed, as rows.
 const traceItems = `(
-	SELECT t.partition, t.trace, t.at, i.owner COLLATE "C" AS owner, i.kind AS owner_kind, coalesce(i.shared, FALSE) AS shared
+	SELECT t.partition, t.trace, t.at, t.items, i.owner COLLATE "C" AS owner, i.kind AS owner_kind, coalesce(i.shared, FALSE) AS shared
 	FROM trace t CROSS JOIN LATERAL jsonb_to_recordset(t.items::jsonb) AS i(owner text, kind text, shared boolean))`
 
 // PutTrace implements storage.Store, in one transaction and round trip.

@@ -207,7 +207,8 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
 
 // PruneShown implements storage.Cleaner.
 func (s *Store) PruneShown(ctx context.Context, owners []string) (int, error) {
-	return s.dropTraces(ctx, `SELECT DISTINCT partition, trace FROM `+traceItems+` WHERE shared AND owner IN (SELECT value FROM json_each(?1))`, jsonList(owners))
+	return s.dropTraces(ctx, `SELECT DISTINCT partition, trace FROM `+traceItems+`
+WHERE instr(items, '`+memory.TracedShared+`') > 0 AND shared AND owner IN (SELECT value FROM json_each(?1))`, jsonList(owners))
 }
 
 // dropTraces drops the traces that a query selects.

@@ -23,7 +23,7 @@ const (
 
 	// traceItems are what the traces showed, as rows.
 	traceItems = `(
-	SELECT t.partition, t.trace, t.at, i.value ->> 'owner' AS owner, i.value ->> 'kind' AS owner_kind,
+	SELECT t.partition, t.trace, t.at, t.items, i.value ->> 'owner' AS owner, i.value ->> 'kind' AS owner_kind,
 		coalesce(i.value ->> 'shared', FALSE) AS shared
 	FROM trace t, json_each(t.items) i)`
 )
