@@ -9,8 +9,10 @@ import (
 	"unsafe"
 )
 
-// few is how many bytes are not worth a call.
-const few = 1 << 20
+const (
+	few   = 1 << 20 // bytes that are not worth a call
+	large = 2 << 20 // what a large page has
+)
 
 // Make is make([]T, 0, n).
 func Make[T any](n int) []T {
@@ -27,4 +29,17 @@ func whole(b []byte) []byte {
 	skip := -int(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) & (page - 1)
 	b = b[min(skip, len(b)):]
 	return b[:len(b)&^(page-1)]
+}
+
+// split cuts b into at most n parts of about the same size, between large pages.
+func split(b []byte, n int) [][]byte {
+	var list [][]byte
+	for ; n > 1; n-- {
+		end := len(b) / n
+		end -= int((uintptr(unsafe.Pointer(unsafe.SliceData(b))) + uintptr(end)) % large)
+		if end > 0 {
+			list, b = append(list, b[:end]), b[end:]
+		}
+	}
+	return append(list, b)
 }

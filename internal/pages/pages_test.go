@@ -33,3 +33,26 @@ func TestWholePages(t *testing.T) {
 		}
 	}
 }
+
+// The parts are all of it, in order, and no large page belongs to two.
+func TestSplit(t *testing.T) {
+	all := make([]byte, 9*large)
+	for _, skip := range []int{0, 1, large - 1} {
+		for _, size := range []int{0, 1, large, 3*large + 5, 8 * large} {
+			for n := range 5 {
+				b := all[skip : skip+size]
+				list, at := split(b, n), 0
+				for _, part := range list {
+					start := uintptr(unsafe.Pointer(unsafe.SliceData(part)))
+					if at > 0 && (start%large != 0 || start != uintptr(unsafe.Pointer(&b[at]))) {
+						t.Errorf("of %d bytes, a part starts %d bytes into a large page", size, start%large)
+					}
+					at += len(part)
+				}
+				if at != size || len(list) > max(n, 1) || size == 8*large && len(list) < n {
+					t.Errorf("%d bytes in %d parts: there are %d with %d", size, n, len(list), at)
+				}
+			}
+		}
+	}
+}
