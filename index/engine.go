@@ -60,11 +60,12 @@ type VectorEngine interface {
 	Bytes() int64
 }
 
-// VectorKeeper is a VectorEngine that need not copy. Keep is Set for a vector
-// that is the engine's from then on, to keep as it lies there and to change.
+// VectorKeeper is a VectorEngine that need not copy. Keep is Set for many rows
+// without a vector yet, on all processors. The vectors are the engine's from then
+// on, to keep as they lie there and to change. It returns what Set would for each.
 type VectorKeeper interface {
 	VectorEngine
-	Keep(row int, vec []float32) error
+	Keep(rows []int, vecs [][]float32) []error
 }
 
 // VectorScorer is a VectorEngine that can score given rows.

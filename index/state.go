@@ -142,13 +142,41 @@ func (f *filling) words() {
 
 // finish moves the vectors into theirs, which ends the application of d.
 func (f *filling) finish(d *Delta) error {
+	if err := f.vectors(); err != nil {
+		return err
+	}
+	f.s.change = d.Change
+	return nil
+}
+
+func (f *filling) vectors() error {
+	k, can := f.s.vectors.(VectorKeeper)
+	if can && f.own && len(f.rows) == len(f.s.attrs) { // each row is a new one
+		return f.keep(k)
+	}
 	for i := range f.rows {
-		if err := f.s.setVector(f.numbers[i], f.rows[i].Vector, f.own); err != nil {
+		if err := f.s.setVector(f.numbers[i], f.rows[i].Vector); err != nil {
 			return err
 		}
 		f.rows[i].Vector = nil
 	}
-	f.s.change = d.Change
+	return nil
+}
+
+// keep is setVector for all rows at once.
+func (f *filling) keep(k VectorKeeper) error {
+	numbers, vecs := make([]int, 0, len(f.rows)), make([][]float32, 0, len(f.rows))
+	for i := range f.rows {
+		if vec := f.rows[i].Vector; len(vec) > 0 {
+			numbers, vecs = append(numbers, f.numbers[i]), append(vecs, vec)
+		}
+		f.rows[i].Vector = nil
+	}
+	for i, err := range k.Keep(numbers, vecs) {
+		if err := f.s.refused(numbers[i], err); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -290,9 +318,8 @@ func (s *state) source(row int) int32 {
 	return s.find(Key{Episode, s.attrs[row].Source()})
 }
 
-// setVector puts a vector in. One that the engine refuses does not take the row
-// down: it stays findable by its words, and Stats counts it.
-func (s *state) setVector(row int, vec []float32, own bool) error {
+// setVector puts a vector in.
+func (s *state) setVector(row int, vec []float32) error {
 	if s.vectors == nil {
 		return nil
 	}
@@ -300,11 +327,13 @@ func (s *state) setVector(row int, vec []float32, own bool) error {
 		s.vectors.Delete(row)
 		return nil
 	}
-	set := s.vectors.Set
-	if k, can := s.vectors.(VectorKeeper); can && own {
-		set = k.Keep
-	}
-	err := set(row, vec)
+	return s.refused(row, s.vectors.Set(row, vec))
+}
+
+// refused deals with the engine's error for a vector, if there is one. One that is
+// no direction does not take the row down: it stays findable by its words, and
+// Stats counts it.
+func (s *state) refused(row int, err error) error {
 	if err == nil {
 		return nil
 	}

@@ -47,12 +47,7 @@ func (x *Index) Set(row int, vec []float32) (err error) {
 }
 
 // Keep is Set without a copy: see index.VectorKeeper. Errors: those of Set.
-func (x *Index) Keep(row int, vec []float32) error {
-	if kept, err := x.block.Keep(row, vec); kept || err != nil {
-		return err
-	}
-	return x.Set(row, vec)
-}
+func (x *Index) Keep(rows []int, vecs [][]float32) []error { return x.block.Keep(rows, vecs) }
 
 // Delete takes row out.
 func (x *Index) Delete(row int) { x.block.Remove(row) }

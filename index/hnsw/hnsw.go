@@ -116,16 +116,10 @@ func (x *Index) Set(row int, vec []float32) (err error) {
 }
 
 // Keep is Set without a copy: see index.VectorKeeper. Errors: those of Set.
-func (x *Index) Keep(row int, vec []float32) error {
-	kept, err := x.block.Keep(row, vec)
-	switch {
-	case err != nil:
-		return err
-	case !kept:
-		return x.Set(row, vec)
-	}
+func (x *Index) Keep(rows []int, vecs [][]float32) []error {
+	errs := x.block.Keep(rows, vecs)
 	x.review()
-	return nil
+	return errs
 }
 
 // Delete takes row out.

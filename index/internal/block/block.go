@@ -10,6 +10,8 @@ package block
 
 import (
 	"math"
+	"runtime"
+	"sync"
 
 	"github.com/meminfra/memory-layer/index"
 	"github.com/meminfra/memory-layer/index/internal/kernel"
@@ -121,6 +123,7 @@ func (b *Block) Append(row int, unit []float32) {
 	to := b.fresh()
 	copy(to, unit)
 	b.add(row, to)
+	b.encode(b.slots[row])
 }
 
 // fresh returns memory for a vector.
@@ -140,19 +143,45 @@ func (b *Block) fresh() []float32 {
 	return b.room[from : from+b.length : from+b.length]
 }
 
-// Keep is Append for a vector that the block may keep as it lies there and
-// scale; false, with nothing done, if it cannot, or row has one. The errors of Unit.
-func (b *Block) Keep(row int, vec []float32) (bool, error) {
-	if b.Slot(row) != None || len(vec) != b.length || b.dim != b.length {
-		return false, nil
+// Keep is Append of a vector for each of rows, on all processors: one that needs
+// no padding stays where it lies and is scaled there. It returns the errors of
+// Unit by vector; those that have one are left out.
+func (b *Block) Keep(rows []int, vecs [][]float32) []error {
+	errs := make([]error, len(rows))
+	for i, vec := range vecs {
+		switch {
+		case len(vec) != b.dim:
+			errs[i] = &index.DimensionError{Want: b.dim, Got: len(vec)}
+		case b.dim == b.length:
+			b.add(rows[i], vec[:b.length:b.length])
+		default:
+			b.add(rows[i], b.fresh())
+		}
 	}
-	if err := index.Unit(vec, vec); err != nil {
-		return false, err
+	const few = 256
+	each := max(few, 1+len(rows)/runtime.GOMAXPROCS(0))
+	var all sync.WaitGroup
+	for from := 0; from < len(rows); from += each {
+		all.Go(func() {
+			for i := from; i < min(from+each, len(rows)); i++ {
+				if slot := b.Slot(rows[i]); errs[i] == nil {
+					if errs[i] = index.Unit(b.Vector(slot)[:b.dim], vecs[i]); errs[i] == nil {
+						b.encode(slot)
+					}
+				}
+			}
+		})
 	}
-	b.add(row, vec[:b.length:b.length])
-	return true, nil
+	all.Wait()
+	for i, err := range errs {
+		if err != nil {
+			b.Remove(rows[i])
+		}
+	}
+	return errs
 }
 
+// add makes a slot for row with a vector that is yet to be encoded.
 func (b *Block) add(row int, vec []float32) {
 	slot := int32(len(b.rows))
 	b.rows = append(b.rows, int32(row))
@@ -168,7 +197,6 @@ func (b *Block) add(row int, vec []float32) {
 	b.slots[row] = slot
 	b.held.Set(row)
 	b.live++
-	b.encode(slot)
 }
 
 // Replace puts a unit vector from Unit in place of what is in slot.
@@ -263,38 +291,35 @@ func (b *Block) truncate(n int) {
 func (b *Block) encode(slot int32) {
 	if b.Coded() {
 		code, unit := b.Code(slot), b.Vector(slot)
-		b.scale[slot] = quantise(code, unit, kernel.MaxCode)
-		b.slack[slot] = roundUp(residue(code, unit, b.scale[slot]))
+		scale, rest := quantise(code, unit, kernel.MaxCode)
+		b.scale[slot], b.slack[slot] = scale, roundUp(rest)
 	}
 }
 
-// quantise writes unit as multiples, of at most the given size, of a scale.
-func quantise[T int8 | int16](codes []T, unit []float32, most int) (scale float32) {
-	var peak uint32 // the largest absolute value; bits of such order like numbers
-	for _, v := range unit {
-		peak = max(peak, math.Float32bits(v)&math.MaxInt32)
+// quantise writes unit as multiples, of at most the given size, of a scale, and
+// returns a bound of the length of what they leave out that is hardly above it.
+func quantise[T int8 | int16](codes []T, unit []float32, most int) (scale float32, rest float64) {
+	var peak, peak1 uint32 // of absolute values; bits of such order like numbers
+	for i := 0; i+1 < len(unit); i += 2 {
+		peak = max(peak, math.Float32bits(unit[i])&math.MaxInt32)
+		peak1 = max(peak1, math.Float32bits(unit[i+1])&math.MaxInt32)
 	}
-	scale = math.Float32frombits(peak) / float32(most)
+	scale = math.Float32frombits(max(peak, peak1)) / float32(most)
 	inverse := 1 / scale
 	const round = 3 << 22 // adding it leaves the nearest integer in the lowest bits
-	codes = codes[:len(unit)]
-	for i, v := range unit {
-		codes[i] = T(int32(math.Float32bits(float32(v*inverse)+round)) - 0x4B400000)
-	}
-	return scale
-}
-
-// residue returns the length of what the codes of unit leave out.
-func residue[T int8 | int16](codes []T, unit []float32, scale float32) float64 {
 	var sum, sum1 float64
 	codes = codes[:len(unit)]
 	for i := 0; i+1 < len(unit); i += 2 {
-		rest := float64(unit[i]) - float64(float64(scale)*float64(codes[i]))
-		rest1 := float64(unit[i+1]) - float64(float64(scale)*float64(codes[i+1]))
+		v, v1 := float32(unit[i]*inverse), float32(unit[i+1]*inverse)
+		n, n1 := float32(v+round), float32(v1+round)
+		codes[i] = T(int32(math.Float32bits(n)) - 0x4B400000)
+		codes[i+1] = T(int32(math.Float32bits(n1)) - 0x4B400000)
+		rest, rest1 := float64(v-float32(n-round)), float64(v1-float32(n1-round)) // exactly
 		sum += float64(rest * rest)
 		sum1 += float64(rest1 * rest1)
 	}
-	return math.Sqrt(sum + sum1)
+	const rounding = 3e-7 // of inverse and of the multiples of it, in a vector of length 1
+	return scale, float64(scale)*math.Sqrt(sum+sum1) + rounding
 }
 
 // roundUp makes a bound of x that float32 arithmetic cannot undercut.

@@ -97,8 +97,7 @@ func (b *Block) Score(unit []float32, slot int32) float64 {
 // from q·v, by float32 rounding, which margin covers.
 func (b *Block) estimate(sc *scratch) {
 	sc.wide = resize(sc.wide, b.length)
-	step := quantise(sc.wide, sc.unit, kernel.MaxWide(b.length))
-	rest := residue(sc.wide, sc.unit, step)
+	step, rest := quantise(sc.wide, sc.unit, kernel.MaxWide(b.length))
 	sc.dots = resize(sc.dots, len(sc.ids))
 	kernel.Wide(sc.wide, b.codes, sc.ids, sc.dots)
 
