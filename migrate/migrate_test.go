@@ -81,7 +81,7 @@ func plain(text string) []string {
 	for _, r := range [][2]string{
 		{`text COLLATE "C"`, "TEXT"}, {"double precision", "REAL"}, {"bigint", "INTEGER"}, {"boolean", "INTEGER"},
 		{"integer", "INTEGER"}, {"bytea", "BLOB"}, {"x''", "''"},
-		{") WITHOUT ROWID;", ");"},
+		{") WITHOUT ROWID;", ");"}, {") WITH (toast_tuple_target = 8160);", ");"},
 	} {
 		text = strings.ReplaceAll(text, r[0], r[1])
 	}

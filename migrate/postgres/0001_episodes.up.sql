@@ -88,7 +88,7 @@ CREATE TABLE embedding (
     vector     bytea NOT NULL, -- float32, little endian
     change     bigint NOT NULL,
     PRIMARY KEY (partition, owner_kind, owner, part, model)
-);
+) WITH (toast_tuple_target = 8160); -- up to some 2,000 dimensions lie in the row, to be read with it
 CREATE INDEX embedding_change ON embedding (partition, model, change);
 
 CREATE TABLE idempotency (
