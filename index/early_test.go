@@ -65,3 +65,33 @@ func TestEarly(t *testing.T) {
 		}
 	}
 }
+
+// A delta that brings all rows anew puts their vectors in the place of those that
+// were there.
+func TestAllRowsAgain(t *testing.T) {
+	for _, n := range []int{1, 2, 300} {
+		list := [][]index.Row{makeRows(n, 1, "ada"), makeRows(n, 1, "ada")}
+		for i, v := range indextest.Clustered(n, dim, 77) {
+			list[1][i].Vector = v
+		}
+		want := index.NewPartition(engines)
+		apply(t, want, index.Delta{Change: 2, Reset: true, Model: "m", Dim: dim, Rows: slices.Clone(list[1])})
+		m := index.New(func(_ context.Context, _ string, since int64, _ func(index.Delta)) (index.Delta, error) {
+			d := index.Delta{Change: since + 1, Model: "m", Dim: dim, Rows: slices.Clone(list[since])}
+			for i := range d.Rows {
+				d.Rows[i].Vector = slices.Clone(d.Rows[i].Vector)
+			}
+			return d, nil
+		}, engines, nil)
+		get(t, m, "p", 1)
+		got := get(t, m, "p", 2)
+		if w, g := want.Stats(), got.Stats(); g.Vectors != w.Vectors || g.Rows != w.Rows {
+			t.Errorf("%d rows: %+v, want %+v", n, g, w)
+		}
+		for _, row := range slices.Concat(list...) {
+			if w, g := ask(t, want, row.Text, row.Vector, everyone, 10), ask(t, got, row.Text, row.Vector, everyone, 10); !reflect.DeepEqual(g, w) {
+				t.Fatalf("%d rows: %+v, want %+v", n, g, w)
+			}
+		}
+	}
+}

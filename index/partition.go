@@ -39,7 +39,8 @@ func NewPartition(engines Engines) *Partition {
 //
 // A row whose vector is no direction (wrong length, NaN, zero) is kept without
 // it and counted in Stats.BadVectors. Errors, which leave the index as it was:
-// ErrOutOfOrder and ErrModel (both ask for a reset), a row without key.
+// ErrOutOfOrder and ErrModel (both ask for a reset), a row without key or with that
+// of another.
 func (p *Partition) Apply(d Delta) error {
 	p.writing.Lock()
 	defer p.writing.Unlock()

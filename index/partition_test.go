@@ -186,6 +186,7 @@ func TestApplyRefuses(t *testing.T) {
 		"other model":     {index.Delta{Change: 6, Model: "n", Rows: other}, index.ErrModel},
 		"other dimension": {index.Delta{Change: 6, Model: "m", Dim: dim + 1, Rows: other}, index.ErrModel},
 		"no key":          {index.Delta{Change: 6, Model: "m", Rows: []index.Row{{}}, Deleted: []index.Key{rows[1].Key}}, nil},
+		"one key twice":   {index.Delta{Change: 6, Model: "m", Rows: slices.Concat(other, other)}, nil},
 	} {
 		err := p.Apply(c.delta)
 		if err == nil || (c.want != nil && !errors.Is(err, c.want)) {

@@ -151,7 +151,7 @@ func (f *filling) finish(d *Delta) error {
 
 func (f *filling) vectors() error {
 	k, can := f.s.vectors.(VectorKeeper)
-	if can && f.own && len(f.rows) == len(f.s.attrs) { // each row is a new one
+	if can && f.own && !f.s.hasVectors() { // so that no row has one yet
 		return f.keep(k)
 	}
 	for i := range f.rows {
@@ -215,6 +215,9 @@ func (s *state) checkOrder(d *Delta) error {
 			return fmt.Errorf("row %d of the delta has no key or a negative seq", i)
 		}
 		seq, known := seqs[a.Key]
+		if known && seq != gone {
+			return fmt.Errorf("row %d of the delta has the key of another", i)
+		}
 		if row, ok := s.rows[a.Key]; ok && !known {
 			seq, known = s.attrs[row].Seq, true
 		}
