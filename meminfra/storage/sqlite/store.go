@@ -224,9 +224,13 @@ const (
 	beginWrite = "BEGIN IMMEDIATE"
 )
 
-// write runs fn in one write transaction, which commits if fn returns nil.
+// write runs fn in one write transaction, which commits if fn returns nil. The
+// traces that were left before it are written first: fn may ask for one, or drop it.
 func (s *Store) write(ctx context.Context, fn func(*conn) error) error {
-	return s.with(ctx, s.writer, func(c *conn) error { return c.transaction(ctx, beginWrite, fn) })
+	return s.with(ctx, s.writer, func(c *conn) error {
+		s.writeLeft(c)
+		return c.transaction(ctx, beginWrite, fn)
+	})
 }
 
 // classify wraps what SQLite says in the sentinel it means. SQLite's messages

@@ -188,7 +188,7 @@ func (s *Store) Trace(ctx context.Context, partition, id string) (t memory.Trace
 }
 
 // Trace implements storage.Tx. A trace that was left to a writer is written by
-// now: this commit has the writer.
+// now: see write.
 func (t *tx) Trace(ctx context.Context, id string) (memory.Trace, error) {
 	return readTrace(ctx, t.c, t.head.Partition, id)
 }
