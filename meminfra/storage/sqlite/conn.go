@@ -54,6 +54,9 @@ func (c *conn) discard() {
 // panics, or ctx ends before the commit. The commit itself is not interrupted,
 // so its outcome is always known.
 func (c *conn) transaction(ctx context.Context, begin string, fn func(*conn) error) error {
+	if err := ctx.Err(); err != nil { // nothing is begun, so nothing to roll back, which would fail
+		return err
+	}
 	if err := c.connect(ctx); err != nil {
 		return err
 	}
