@@ -95,3 +95,28 @@ func TestAllRowsAgain(t *testing.T) {
 		}
 	}
 }
+
+// A load that a rebuild overtakes does not take the index back.
+func TestLoadOvertaken(t *testing.T) {
+	var m *index.Manager
+	full := 0
+	m = index.New(func(ctx context.Context, _ string, since int64, _ func(index.Delta)) (index.Delta, error) {
+		if since > 0 { // does not fit, so that all rows are asked for
+			return index.Delta{Change: 2, Rows: makeRows(1, 1, "ada")}, nil
+		}
+		switch full++; full {
+		case 1:
+			return index.Delta{Change: 1, Rows: makeRows(2, 5, "ada")}, nil
+		case 2:
+			d := index.Delta{Change: 2, Rows: makeRows(3, 5, "ada")}
+			_, err := m.Rebuild(ctx, "p", 3)
+			return d, err
+		default:
+			return index.Delta{Change: 3, Rows: makeRows(4, 5, "ada")}, nil
+		}
+	}, engines, nil)
+	get(t, m, "p", 1)
+	if got := get(t, m, "p", 2); full != 3 || got.Watermark() != 3 || got.Len() != 4 {
+		t.Errorf("%d loads, change %d with %d rows", full, got.Watermark(), got.Len())
+	}
+}

@@ -113,7 +113,8 @@ func (p *Partition) show(s *state) {
 // reading loads rows for an index to keep: a LoadFunc for one partition.
 type reading func(since int64, early func(Delta)) (Delta, error)
 
-// load builds the index from all rows, as Apply does with a reset.
+// load builds the index from all rows, as Apply does with a reset. What a rebuild
+// has brought meanwhile stays if it has seen more.
 func (p *Partition) load(read reading) error {
 	s, err := loadState(p.engines, read)
 	if err != nil {
@@ -121,7 +122,9 @@ func (p *Partition) load(read reading) error {
 	}
 	p.writing.Lock()
 	defer p.writing.Unlock()
-	p.show(s)
+	if s.change >= p.Watermark() {
+		p.show(s)
+	}
 	return nil
 }
 
