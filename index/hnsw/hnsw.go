@@ -237,7 +237,7 @@ func (x *Index) effort(k, admitted int) int {
 	if slots >= many {
 		n = int(base * math.Pow(slots/many, growth))
 	}
-	return int(float64(max(n, k+k/4)) * slots / float64(admitted)) // the others take room too
+	return int(float64(max(n, k+k/8)) * slots / float64(admitted)) // the others take room too
 }
 
 // addTail offers the vectors that are not in the graph.
@@ -256,7 +256,7 @@ func (l *linker) addTail(w *walker) {
 // them are best, but not by far.
 func (l *linker) confirm(w *walker, admitted *index.Bitmap, k int) []index.Hit {
 	w.top.Reset(k)
-	left := k + k/4 + 4
+	left := k + max(6, k/8)
 	for _, key := range w.best {
 		if left == 0 {
 			break
