@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/meminfra/memory-layer/meminfra/llm"
+	"github.com/meminfra/memory-layer/meminfra/memory"
 )
 
 // app is everything a command touches outside itself, so that tests need no
@@ -146,6 +147,15 @@ func one(what string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// namesTeam refuses a --team that is given and empty: it must not become "the
+// user's own".
+func namesTeam(cmd *cobra.Command, team string) error {
+	if cmd.Flags().Changed("team") && memory.IsBlank(team) {
+		return usage("--team names no team", "a team, or leave --team out")
+	}
+	return nil
 }
 
 // noArguments refuses any argument.

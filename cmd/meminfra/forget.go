@@ -52,15 +52,6 @@ the way the certificate says pending, and doctor --fix finishes it.`,
 	return cmd
 }
 
-// namesTeam refuses a --team that is given and empty: it must not become "the
-// user's own".
-func namesTeam(cmd *cobra.Command, team string) error {
-	if cmd.Flags().Changed("team") && memory.IsBlank(team) {
-		return usage("--team names no team", "a team, or leave --team out")
-	}
-	return nil
-}
-
 // prepare turns flags into the request. A selector that is given and empty, as
 // by a variable that is not set, must not become "everything".
 func (f *forgetFlags) prepare(cmd *cobra.Command) (err error) {

@@ -9,7 +9,6 @@
 package access
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -87,7 +86,7 @@ func edgeOf(g *memory.Grant) edge { return edge{g.Kind, g.Left, g.Right} }
 func Latest(events []memory.Grant, now time.Time) []memory.Grant {
 	last := map[edge]memory.Grant{}
 	for _, g := range events {
-		if old, known := last[edgeOf(&g)]; !g.At.After(now) && (!known || before(&old, &g) < 0) {
+		if old, known := last[edgeOf(&g)]; !g.At.After(now) && (!known || old.Compare(&g) < 0) {
 			last[edgeOf(&g)] = g
 		}
 	}
@@ -97,7 +96,7 @@ func Latest(events []memory.Grant, now time.Time) []memory.Grant {
 // Sorted returns events by (At, Change, ID).
 func Sorted(events []memory.Grant) []memory.Grant {
 	list := slices.Clone(events)
-	slices.SortFunc(list, func(a, b memory.Grant) int { return before(&a, &b) })
+	slices.SortFunc(list, func(a, b memory.Grant) int { return a.Compare(&b) })
 	return list
 }
 
@@ -122,10 +121,6 @@ func inForce(events []memory.Grant, e *memory.Grant) memory.Grant {
 		}
 	}
 	return *e
-}
-
-func before(a, b *memory.Grant) int {
-	return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Change, b.Change), cmp.Compare(a.ID, b.ID))
 }
 
 // User is whose rights these are, "" of nil.

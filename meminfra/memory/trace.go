@@ -147,6 +147,11 @@ type Grant struct {
 	Salt      []byte
 }
 
+// Compare is the order of events: by (At, Change, ID).
+func (g *Grant) Compare(other *Grant) int {
+	return cmp.Or(g.At.Compare(other.At), cmp.Compare(g.Change, other.Change), cmp.Compare(g.ID, other.ID))
+}
+
 // GrantKind names an edge.
 type GrantKind string
 

@@ -9,9 +9,11 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/meminfra/memory-layer/meminfra/memory"
@@ -306,6 +308,19 @@ type ItemRecord struct {
 	States    []memory.State // by N; the last one is the present belief
 	Evidence  []EvidenceRecord
 	Conflicts []memory.Conflict // those that name it on either side
+}
+
+// Sort puts what is said about the item in the order in which it is returned.
+func (r *ItemRecord) Sort() {
+	slices.SortFunc(r.States, func(a, b memory.State) int { return cmp.Compare(a.N, b.N) })
+	slices.SortFunc(r.Evidence, func(a, b EvidenceRecord) int { return cmp.Compare(a.N, b.N) })
+	slices.SortFunc(r.Conflicts, func(a, b memory.Conflict) int {
+		return cmp.Or(cmp.Compare(a.ItemID, b.ItemID), cmp.Compare(a.OtherID, b.OtherID))
+	})
+	slices.Sort(r.DerivedFrom)
+	if len(r.Origins) > 1 {
+		r.Origins = memory.SortOrigins(r.Origins)
+	}
 }
 
 // Present is the state believed now.

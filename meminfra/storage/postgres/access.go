@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -84,9 +83,7 @@ func (s *Store) Opening(ctx context.Context, p storage.OpeningParams) (storage.O
 	if err != nil {
 		return storage.Opening{}, err
 	}
-	slices.SortFunc(o.Grants, func(a, b memory.Grant) int {
-		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Change, b.Change), cmp.Compare(a.ID, b.ID))
-	})
+	slices.SortFunc(o.Grants, func(a, b memory.Grant) int { return a.Compare(&b) })
 	o.Heads = make(map[string]storage.Head, len(heads))
 	for _, h := range heads {
 		o.Heads[h.Partition] = h

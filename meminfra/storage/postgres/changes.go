@@ -198,13 +198,14 @@ func (r *changes) items(b *pgx.Batch) {
 	room(r, b, "item", &r.out.Items)
 	var m memory.Item
 	r.each(b, `SELECT item, seq, change, kind, text, subject_type, subject_name, predicate, value_id, fact_key, polarity,
-	authority, user_id, agent, stated_from, stated_to, expires_at, importance, metadata, recorded_at`+from(r.p.Since, "item")+` ORDER BY seq`, func() {
+	authority, user_id, agent, stated_from, stated_to, expires_at, importance, metadata,
+	recorded_at`+from(r.p.Since, "item")+` ORDER BY seq`, func() {
 		m.Partition = r.p.Partition
 		r.out.Items = append(r.out.Items, storage.ItemStates{Item: m})
 	}, r.own(&m.ID), &m.Seq, &m.Change, r.share((*string)(&m.Kind)), &keptText{&m.Text, r.texts.Keep}, r.share(&m.Subject.Type),
 		r.share(&m.Subject.Name), r.share(&m.Predicate), r.own(&m.ValueID), r.own(&m.FactKey),
-		(*int8)(&m.Polarity), &authority{&m.Authority}, r.share(&m.Scope.UserID), r.share(&m.Scope.AgentID), &when{&m.Stated.From}, &when{&m.Stated.To}, &when{&m.ExpiresAt}, &m.Importance,
-		&metadata{&m.Metadata}, &when{&m.RecordedAt})
+		(*int8)(&m.Polarity), &authority{&m.Authority}, r.share(&m.Scope.UserID), r.share(&m.Scope.AgentID), &when{&m.Stated.From},
+		&when{&m.Stated.To}, &when{&m.ExpiresAt}, &m.Importance, &metadata{&m.Metadata}, &when{&m.RecordedAt})
 }
 
 // ofItems queues a table with rows that belong to the items, which are there by

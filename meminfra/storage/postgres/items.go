@@ -81,21 +81,9 @@ func (r *records) join() []storage.ItemRecord {
 		}
 	}
 	for i := range list {
-		sortRecord(&list[i])
+		list[i].Sort()
 	}
 	return list
-}
-
-func sortRecord(r *storage.ItemRecord) {
-	slices.SortFunc(r.States, func(a, b memory.State) int { return cmp.Compare(a.N, b.N) })
-	slices.SortFunc(r.Evidence, func(a, b storage.EvidenceRecord) int { return cmp.Compare(a.N, b.N) })
-	slices.SortFunc(r.Conflicts, func(a, b memory.Conflict) int {
-		return cmp.Or(cmp.Compare(a.ItemID, b.ItemID), cmp.Compare(a.OtherID, b.OtherID))
-	})
-	slices.Sort(r.DerivedFrom)
-	if len(r.Origins) > 1 {
-		r.Origins = memory.SortOrigins(r.Origins)
-	}
 }
 
 // tie is a row of one of the small tables that tie an item to others. Most items

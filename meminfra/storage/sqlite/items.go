@@ -58,7 +58,9 @@ func takeRecords(ctx context.Context, c *conn, selector, partition, arg string) 
 	if err != nil {
 		return nil, err
 	}
-	r.sort()
+	for i := range r.list {
+		r.list[i].Sort()
+	}
 	return r.list, nil
 }
 
@@ -119,22 +121,6 @@ func (r *records) conflict(row *taken) error {
 	err := scanConflict(row, &x)
 	m.Conflicts = append(m.Conflicts, x)
 	return err
-}
-
-// sort puts what was said about each item in order.
-func (r *records) sort() {
-	for i := range r.list {
-		m := &r.list[i]
-		slices.SortFunc(m.States, func(a, b memory.State) int { return cmp.Compare(a.N, b.N) })
-		slices.SortFunc(m.Evidence, func(a, b storage.EvidenceRecord) int { return cmp.Compare(a.N, b.N) })
-		slices.Sort(m.DerivedFrom)
-		slices.SortFunc(m.Origins, func(a, b memory.Origin) int {
-			return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
-		})
-		slices.SortFunc(m.Conflicts, func(a, b memory.Conflict) int {
-			return cmp.Or(cmp.Compare(a.ItemID, b.ItemID), cmp.Compare(a.OtherID, b.OtherID))
-		})
-	}
 }
 
 // Items implements storage.Reader.

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"maps"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,11 +17,7 @@ import (
 // of a partition, or of a table, to find a few.
 func TestNoQueryWalksThePartition(t *testing.T) {
 	ctx := t.Context()
-	s, err := OpenWith(ctx, filepath.Join(t.TempDir(), "memory.db"), &Options{Readers: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	s := openNew(t, &Options{Readers: 1})
 	p := memory.Partition{Tenant: "t", Kind: memory.PartitionUser, Name: "ada"}
 	id, ids := p.ID(), []string{"a", "b"}
 	check := func(errs ...error) {
@@ -32,7 +27,7 @@ func TestNoQueryWalksThePartition(t *testing.T) {
 			}
 		}
 	}
-	err = s.Update(ctx, p, func(tx storage.Tx) error {
+	err := s.Update(ctx, p, func(tx storage.Tx) error {
 		_, e1 := tx.EpisodesByMessage(ctx, "c", ids)
 		_, e2 := tx.Sessions(ctx, "c", time.Now(), time.Now())
 		_, e3 := tx.Unextracted(ctx, storage.UnextractedParams{Conversation: "c", Extractor: "x", Now: time.Now()})

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -13,18 +12,14 @@ import (
 // writer connection gave it back without them, as release does when more are left
 // while it writes.
 func TestCommitFindsTraceLeftBeforeIt(t *testing.T) {
-	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "memory.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	s := openNew(t, nil)
 	p := memory.Partition{Tenant: memory.DefaultTenant, Kind: memory.PartitionUser, Name: "ada"}
 	c := <-s.writer
 	if err := s.PutTrace(t.Context(), memory.Trace{Partition: p.ID(), ID: "t", At: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	s.writer <- c
-	err = s.Update(t.Context(), p, func(tx storage.Tx) error {
+	err := s.Update(t.Context(), p, func(tx storage.Tx) error {
 		_, err := tx.Trace(t.Context(), "t")
 		return err
 	})
