@@ -157,8 +157,8 @@ type scene struct {
 	ask    *ask
 	places map[int32]int32 // row -> place in sight
 	sight  []sighting
-	words  []float64 // by place, scaled
-	cosine []float64
+	words  []float64              // by place, scaled
+	cosine []float64              // of those that are compared, else 0
 	entity []float64              // scaled; nil for a query without proper names
 	best   map[int32]*sessionBest // of sessions in sight, by number
 }
@@ -169,6 +169,7 @@ type sighting struct {
 	row       int32
 	candidate int32 // place in the list of candidates, if it is one
 	located   bool  // home and near are known
+	compared  bool  // its cosine counts, which is dear: it lies anywhere in memory
 	home      int32
 	heir      int32 // of a message: the item that it speaks for
 	near      [places]int32
@@ -180,17 +181,18 @@ type sessionBest struct{ words, cosine float64 }
 // inContext gives the best fused candidates, and the messages around them, what
 // their signals count. Candidates further down keep none: they are behind.
 func (s *search) inContext(v *index.View, p *population, k *ask, vector []float32, list []candidate, words, vectors []index.Hit) []candidate {
-	const around = 8 // rows in sight for each candidate, roughly
+	const around = 2 + 2*places // rows in sight for each candidate, at most
 	c := &scene{search: s, view: v, pop: p, ask: k, best: map[int32]*sessionBest{},
 		places: make(map[int32]int32, around*contextDepth), sight: make([]sighting, 0, around*contextDepth)}
 	list = c.gather(list)
 	bound := c.score(vector)
 	c.inherit()
 	c.sessions(words, vectors, bound)
-	signals := make([]Signals, len(c.sight))
+	signals := make([]Signals, 0, (1+places)*contextDepth) // never more, so they stay where they are
 	for i := range c.sight {
 		if x := &c.sight[i]; x.candidate != none {
-			list[x.candidate].signals = &signals[i]
+			signals = append(signals, Signals{})
+			list[x.candidate].signals = &signals[len(signals)-1]
 			c.signals(&list[x.candidate], int32(i))
 		}
 	}
@@ -200,7 +202,7 @@ func (s *search) inContext(v *index.View, p *population, k *ask, vector []float3
 // gather brings into sight the best candidates, and their neighbours, which join
 // the list if no branch found them.
 func (c *scene) gather(list []candidate) []candidate {
-	listed := make(map[int32]int32, len(list))
+	listed := make(map[int32]int32, cap(list))
 	for i := range list {
 		listed[int32(list[i].row)] = int32(i)
 	}
@@ -243,7 +245,7 @@ func (c *scene) locate(at int32) {
 	if c.sight[at].located {
 		return
 	}
-	c.sight[at].located = true
+	c.sight[at].located, c.sight[at].compared = true, true
 	row, m := c.sight[at].row, &c.pop.messages
 	home := m.home(c.view, int(row))
 	if home == none {
@@ -251,7 +253,7 @@ func (c *scene) locate(at int32) {
 	}
 	if said := m.list[home].row; said != row {
 		place := c.see(said) // may move c.sight
-		c.sight[at].home = place
+		c.sight[at].home, c.sight[place].compared = place, true
 	}
 	for i, near := range m.around(home) {
 		if near != none {
@@ -259,6 +261,14 @@ func (c *scene) locate(at int32) {
 			c.sight[at].near[i] = place
 		}
 	}
+	if before := c.sight[at].near[prev]; c.asks(before) {
+		c.sight[before].compared = true
+	}
+}
+
+// asks reports whether there is a message at a place that asks something.
+func (c *scene) asks(at int32) bool {
+	return at != none && marks(c.view.Attr(int(c.sight[at].row)).Marks)&markAsks != 0
 }
 
 // score asks both branches for the scores of all rows in sight.
@@ -274,22 +284,31 @@ func (c *scene) score(vector []float32) (bound float64) {
 		c.entity, most = c.view.ScoreWords(c.ask.entities, c.pop.admitted, rows)
 		scale(c.entity, most)
 	}
-	c.cosine = c.cosines(c.view, vector, rows)
+	c.compare(vector)
 	return bound
 }
 
-// cosines are those of rows, as far as they are evidence: see searchVector, which
-// has said what is wrong with the vector, if anything is.
-func (s *search) cosines(v *index.View, vector []float32, rows []int) []float64 {
-	if vector != nil && llm.HasDirection(vector) {
-		if scores, err := v.ScoreVector(vector, rows); err == nil {
-			for i := range scores {
-				scores[i] = max(scores[i], 0)
-			}
-			return scores
+// compare takes the cosines of the rows that are compared, as far as they are
+// evidence: see searchVector, which has said what is wrong with the vector, if
+// anything is.
+func (c *scene) compare(vector []float32) {
+	c.cosine = make([]float64, len(c.sight))
+	if vector == nil || !llm.HasDirection(vector) {
+		return
+	}
+	var at, rows []int
+	for i := range c.sight {
+		if x := &c.sight[i]; x.compared {
+			at, rows = append(at, i), append(rows, int(x.row))
 		}
 	}
-	return make([]float64, len(rows))
+	scores, err := c.view.ScoreVector(vector, rows)
+	if err != nil {
+		return
+	}
+	for i, score := range scores {
+		c.cosine[at[i]] = max(score, 0)
+	}
 }
 
 // scale divides scores by the most that any can be.
@@ -343,7 +362,7 @@ func (c *scene) signals(x *candidate, at int32) {
 	if b := c.best[c.session(x.row)]; b != nil {
 		s[WordsSession], s[CosineSession] = b.words, b.cosine
 	}
-	if before := near[prev]; before != none && marks(c.view.Attr(int(c.sight[before].row)).Marks)&markAsks != 0 {
+	if before := near[prev]; c.asks(before) {
 		s[Answers], s[CosineAnswers] = of(c.words, before), of(c.cosine, before)
 	}
 	c.text(x.attr, s)
@@ -354,7 +373,7 @@ func (c *scene) signals(x *candidate, at int32) {
 	if !c.offRoute(x.attr) {
 		s[OnRoute] = 1
 	}
-	if rank := x.ranks.Structured; rank > 0 {
+	if rank := x.ranks().Structured; rank > 0 {
 		s[Exact] = 61 / (60 + float64(rank))
 	} else if c.answersNo(x.attr) {
 		s[Exact] = 1

@@ -125,7 +125,7 @@ func TestSkipContextLeavesFusion(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	p := partition(t, engines(), talk(t, rng, 60))
 	for _, c := range rankAll(t, p, Query{Text: question, SkipContext: true, SkipPriors: true}) {
-		if c.score != c.why().Fused || c.why().Signals != (Signals{}) || c.ranks == (Ranks{}) {
+		if c.score != c.why().Fused || c.why().Signals != (Signals{}) || c.ranks() == (Ranks{}) {
 			t.Errorf("%s: score %v, %+v", c.attr.ID, c.score, c.why())
 		}
 	}

@@ -119,12 +119,24 @@ func (s *search) degrade(format string, args ...any) {
 type candidate struct {
 	attr    *index.Attr
 	row     int
-	score   float64
-	ranks   Ranks
+	found   *fusion.Fused // by the branches; nil for a neighbour that none found
 	fused   float64
 	prior   float64
 	scale   float64
+	score   float64
 	signals *Signals // nil without context
+}
+
+func (c *candidate) ranks() Ranks {
+	if c.found == nil {
+		return Ranks{}
+	}
+	r := &c.found.Ranks
+	return Ranks{
+		Structured: Rank(r[fusion.Structured]),
+		Lexical:    Rank(r[fusion.Lexical]),
+		Vector:     Rank(r[fusion.Vector]),
+	}
 }
 
 // why tells the parts of the candidate's score.
@@ -193,14 +205,9 @@ func (s *search) fuse(v *index.View, lists []fusion.List) []candidate {
 	}
 	fused := fusion.Fuse(strategy, lists, nil)
 	list := make([]candidate, 0, len(fused)+places*contextDepth) // neighbours will join
-	for _, f := range fused {
-		c := newCandidate(v, f.Key)
-		c.ranks = Ranks{
-			Structured: Rank(f.Ranks[fusion.Structured]),
-			Lexical:    Rank(f.Ranks[fusion.Lexical]),
-			Vector:     Rank(f.Ranks[fusion.Vector]),
-		}
-		c.fused = f.Score * s.weight(c.attr)
+	for i := range fused {
+		c := newCandidate(v, fused[i].Key)
+		c.found, c.fused = &fused[i], fused[i].Score*s.weight(c.attr)
 		list = append(list, c)
 	}
 	return list
@@ -370,7 +377,7 @@ func newKeys(list []*candidate, asked map[index.Key]bool) []index.Key {
 func hitsOf(chosen []*candidate, known map[index.Key]resolved) []Hit {
 	hits := make([]Hit, len(chosen))
 	for i, c := range chosen {
-		hits[i] = Hit{Record: known[c.attr.Key].Record, Score: c.score, Ranks: c.ranks, Why: c.why()}
+		hits[i] = Hit{Record: known[c.attr.Key].Record, Score: c.score, Ranks: c.ranks(), Why: c.why()}
 	}
 	return hits
 }
@@ -381,5 +388,6 @@ func (s *search) visible(a *index.Attr, c *candidate) bool {
 	if s.adm.admits(a) {
 		return true
 	}
-	return c.ranks.Structured > 0 && c.ranks.Lexical == 0 && c.ranks.Vector == 0 && s.structuredAdmits(a)
+	r := c.ranks()
+	return r.Structured > 0 && r.Lexical == 0 && r.Vector == 0 && s.structuredAdmits(a)
 }
