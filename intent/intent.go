@@ -58,31 +58,22 @@ func match(reg *predicates.Registry, words []word, s scopeSigns) (QueryIntent, b
 	}
 	x := indexOf(reg)
 	best, bestWeight := QueryIntent{}, -1
-	for _, f := range x.candidates(words) {
-		if f.weight <= bestWeight {
-			continue
+	for _, first := range []string{words[0].text, subjectMark} {
+		for _, f := range x[first] {
+			if f.weight <= bestWeight {
+				continue
+			}
+			if q, ok := f.match(reg, words); ok {
+				q.Scope = s.scope(f)
+				best, bestWeight = q, f.weight
+			}
 		}
-		q, ok := f.match(reg, words)
-		if !ok {
-			continue
-		}
-		q.Scope = s.scope(f)
-		best, bestWeight = q, f.weight
 	}
 	return best, bestWeight >= 0
 }
 
 // index holds the expanded question forms by their first word.
 type index map[string][]*form
-
-// candidates are the forms whose first word fits.
-func (x index) candidates(words []word) []*form {
-	list := x[words[0].text]
-	if words[0].text != subjectMark {
-		list = append(list[:len(list):len(list)], x[subjectMark]...)
-	}
-	return list
-}
 
 // indexes keeps one index for each registry in use; registries are immutable
 // and few.

@@ -32,9 +32,11 @@ var pronouns = set("it this that these those you he she they we me him her us th
 var notNames = set(`it this that these those you he she they we me him her us them anything something there here i my your our
 	their its the a an to for in of on at and or not what which who where when how why be do have can any`)
 
+var apostrophes = strings.NewReplacer("\u2019", "'", "\u02bc", "'")
+
 // split cuts a query into words, without marks and contractions.
 func split(query string) []word {
-	query = strings.NewReplacer("\u2019", "'", "\u02bc", "'").Replace(norm.NFKC.String(query))
+	query = apostrophes.Replace(norm.NFKC.String(query))
 	var out []word
 	last := ""
 	lower := !strings.ContainsFunc(query, unicode.IsUpper)
@@ -147,9 +149,20 @@ var (
 	fillers     = set("again usually actually really just please so hey hi ok okay and well btw exactly then these days moment presently")
 )
 
-// openings are taken off the front.
-var openings = []string{"can you tell me", "could you tell me", "do you know", "do you remember", "can you remind me",
-	"please tell me", "tell me", "remind me", "i forgot", "remember", "i wonder", "you know", "what do you know about"}
+// openings are taken off the front, sayings from behind the first word.
+var (
+	openings = phrases("can you tell me", "could you tell me", "do you know", "do you remember", "can you remind me",
+		"please tell me", "tell me", "remind me", "i forgot", "remember", "i wonder", "you know", "what do you know about")
+	sayings = phrases("did i say", "did i tell you", "did i mention", "have i told you")
+)
+
+func phrases(list ...string) [][]string {
+	out := make([][]string, len(list))
+	for i, p := range list {
+		out[i] = strings.Fields(p)
+	}
+	return out
+}
 
 // readScope takes the words of time out and reads the scope off them.
 func readScope(words []word) (scopeSigns, []word) {
@@ -195,8 +208,7 @@ func readScope(words []word) (scopeSigns, []word) {
 
 // cutSaying takes "did I say" out of "what did I say my name was".
 func cutSaying(words []word) []word {
-	for _, p := range []string{"did i say", "did i tell you", "did i mention", "have i told you"} {
-		parts := strings.Fields(p)
+	for _, parts := range sayings {
 		if len(words) > len(parts)+2 && said(words[1:], parts) {
 			out := append([]word{words[0]}, words[1+len(parts):]...)
 			if last := &out[len(out)-1]; last.said == "was" || last.said == "were" {
@@ -219,8 +231,7 @@ func said(words []word, parts []string) bool {
 }
 
 func cutOpening(words []word) []word {
-	for _, o := range openings {
-		parts := strings.Fields(o)
+	for _, parts := range openings {
 		if len(words) <= len(parts) {
 			continue
 		}

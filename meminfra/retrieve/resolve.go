@@ -16,14 +16,14 @@ type resolved struct {
 }
 
 // resolve reads rows from SQL. A key that SQL no longer has is left out.
-func (rd *Reading) resolve(ctx context.Context, p memory.Partition, keys []index.Key, at time.Time) (map[index.Key]resolved, error) {
-	out := make(map[index.Key]resolved, len(keys))
+func (rd *Reading) resolve(ctx context.Context, p memory.Partition, keys []index.Key, at time.Time) (map[index.Key]*resolved, error) {
+	out := make(map[index.Key]*resolved, len(keys))
 	_, err := rd.resolveInto(ctx, out, p, keys, at, nil)
 	return out, err
 }
 
 // resolveInto is resolve into a map, and appends a trace in the same round trip.
-func (rd *Reading) resolveInto(ctx context.Context, out map[index.Key]resolved, of memory.Partition, keys []index.Key, at time.Time, trace *memory.Trace) (traceErr, err error) {
+func (rd *Reading) resolveInto(ctx context.Context, out map[index.Key]*resolved, of memory.Partition, keys []index.Key, at time.Time, trace *memory.Trace) (traceErr, err error) {
 	p := storage.ResolveParams{Partition: of.ID(), Trace: trace}
 	for _, k := range keys {
 		if k.Owner == index.Item {
@@ -43,14 +43,14 @@ func (rd *Reading) resolveInto(ctx context.Context, out map[index.Key]resolved, 
 	for i := range got.Items {
 		a := itemAttr(&got.Items[i].Item, got.Items[i].States)
 		a.ConversationID, a.Sources = shown[i].ConversationID, evidenceEpisodes(got.Items[i].Evidence)
-		out[a.Key] = resolved{shown[i], a}
+		out[a.Key] = &resolved{shown[i], a}
 	}
 	for i := range got.Episodes {
 		e := &got.Episodes[i]
 		a := episodeAttr(e, !rd.Rights.Owns(e.UserID) && rd.IsPrivate(e)) // his own he may see in any case
 		rec := EpisodeRecord(e)
 		rec.label(of, e.UserID)
-		out[a.Key] = resolved{rec, a}
+		out[a.Key] = &resolved{rec, a}
 	}
 	return got.TraceErr, nil
 }

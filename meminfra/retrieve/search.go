@@ -313,7 +313,7 @@ func rowsOf(hits []index.Hit) []int {
 // with what it said, until it stands; a trace of an earlier choice stays behind
 // and is nobody's.
 func (s *search) resolveHits(ctx context.Context, rd *Reading, ranked []*candidate, out *Result) error {
-	known := map[index.Key]resolved{}
+	known := map[index.Key]*resolved{}
 	asked := map[index.Key]bool{}
 	chosen := s.choose(ranked, asked, known)
 	for {
@@ -338,7 +338,7 @@ func (s *search) resolveHits(ctx context.Context, rd *Reading, ranked []*candida
 // choose takes the best candidates that no better one speaks for, up to the
 // limit: an episode folds into an item that it supports. Of those asked for it
 // goes by what SQL knows.
-func (s *search) choose(ranked []*candidate, asked map[index.Key]bool, known map[index.Key]resolved) []*candidate {
+func (s *search) choose(ranked []*candidate, asked map[index.Key]bool, known map[index.Key]*resolved) []*candidate {
 	chosen := make([]*candidate, 0, min(s.limit, len(ranked)))
 	var folded []string // episodes that a better hit quotes
 	for _, c := range ranked {
@@ -350,8 +350,8 @@ func (s *search) choose(ranked []*candidate, asked map[index.Key]bool, known map
 		}
 		sources := c.attr.Sources
 		if asked[c.attr.Key] {
-			row, ok := known[c.attr.Key]
-			if !ok || !s.visible(&row.attr, c) {
+			row := known[c.attr.Key]
+			if row == nil || !s.visible(&row.attr, c) {
 				continue
 			}
 			sources = row.attr.Sources
@@ -374,7 +374,7 @@ func newKeys(list []*candidate, asked map[index.Key]bool) []index.Key {
 	return keys
 }
 
-func hitsOf(chosen []*candidate, known map[index.Key]resolved) []Hit {
+func hitsOf(chosen []*candidate, known map[index.Key]*resolved) []Hit {
 	hits := make([]Hit, len(chosen))
 	for i, c := range chosen {
 		hits[i] = Hit{Record: known[c.attr.Key].Record, Score: c.score, Ranks: c.ranks(), Why: c.why()}
