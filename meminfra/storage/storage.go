@@ -105,6 +105,10 @@ type Reader interface {
 	// means all. Embeddings are those of the given model for every row
 	// returned, whenever they were written.
 	Changes(ctx context.Context, p ChangesParams) (Changes, error)
+	// Embeddings returns the embeddings of the model, all parts, that those items and
+	// episodes have, each once, in no order. They are looked up one by one: ask for
+	// some hundred, not for all. The vectors are the caller's, and share a block.
+	Embeddings(ctx context.Context, p EmbeddingsParams) ([]memory.Embedding, error)
 	// Items returns the records of those ids that exist, in the order asked.
 	Items(ctx context.Context, partition string, ids []string) ([]ItemRecord, error)
 	// ItemsByValue returns the items with one of those value identities, by Seq.
@@ -249,6 +253,24 @@ type ChangesParams struct {
 	// read, for what can be done without them. What Changes returns counts: under
 	// another Head it is all anew.
 	Rows func(Changes)
+
+	// Vectors, if set, takes the embeddings one by one where all is read, Since 0;
+	// Changes.Embeddings is empty then. With another Since it is ignored. It is
+	// called with the change number at which they stand and how many there are at
+	// most, also where there are none, and what it returns is called with each, beside
+	// Rows or before it or after it, one call at a time. An embedding and its Vector
+	// are the callee's until it returns; the texts stay. Its error ends Changes, which
+	// returns it. Called again, Vectors begins anew: what came before counts no more.
+	// The last call is under the Head that Changes returns.
+	Vectors func(change int64, n int) func(*memory.Embedding) error
+}
+
+// EmbeddingsParams names the owners of embeddings of one model.
+type EmbeddingsParams struct {
+	Partition string
+	Model     string
+	Items     []string
+	Episodes  []string
 }
 
 // UnextractedParams asks for episodes that wait for an extractor: those whose

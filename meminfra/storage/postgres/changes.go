@@ -74,7 +74,7 @@ func from(since int64, table string) string {
 func fromVectors(since int64, columns string) string {
 	all := `SELECT ` + columns + ` FROM embedding WHERE partition = $1 AND model = $3 AND change > ` + start
 	if since > 0 {
-		all += ` UNION SELECT ` + columns + lookup("embedding", "v", "owner", changed) + ` WHERE v.model = $3 AND v.owner_kind = 'item'`
+		all += ` UNION SELECT ` + columns + lookup("embedding", "v", "owner_kind = 'item' AND t.owner", changed) + ` WHERE v.model = $3`
 	}
 	return all
 }
@@ -85,6 +85,7 @@ func fromVectors(since int64, columns string) string {
 // it; if they do not, all is read again over one.
 func (s *Store) Changes(ctx context.Context, p storage.ChangesParams) (storage.Changes, error) {
 	if p.Since > 0 {
+		p.Vectors = nil
 		return s.changes(ctx, p, (*changes).rows, (*changes).vectors)
 	}
 	var vectors storage.Changes
@@ -109,9 +110,8 @@ func (s *Store) Changes(ctx context.Context, p storage.ChangesParams) (storage.C
 // changes reads parts of what changed as one snapshot.
 func (s *Store) changes(ctx context.Context, p storage.ChangesParams, parts ...func(*changes, *pgx.Batch)) (storage.Changes, error) {
 	r := &changes{p: p}
-	var heads []storage.Head
 	err := s.snapshot(ctx, "changes", func(b *pgx.Batch) {
-		b.Queue(selectHead+` WHERE partition = $1`, p.Partition).Query(into(&heads, scanHead))
+		b.Queue(selectHead+` WHERE partition = $1`, p.Partition).Query(into(&r.heads, scanHead))
 		for _, queue := range parts {
 			queue(r, b)
 		}
@@ -119,10 +119,7 @@ func (s *Store) changes(ctx context.Context, p storage.ChangesParams, parts ...f
 	if err != nil {
 		return storage.Changes{}, err
 	}
-	r.out.Head = storage.Head{Partition: p.Partition}
-	if len(heads) == 1 {
-		r.out.Head = heads[0]
-	}
+	r.out.Head = r.head()
 	r.out.Reset = 0 < p.Since && p.Since < r.out.Head.Erased
 	r.finish()
 	return r.out, nil
@@ -133,11 +130,20 @@ type changes struct {
 	p   storage.ChangesParams
 	out storage.Changes
 
+	heads   []storage.Head
 	kept    keep.Keeper // of what an index keeps
 	texts   keep.Keeper // of what it drops once it has read it
 	at      map[string]*storage.ItemStates
 	sources []source
 	credits []credited
+}
+
+// head is the partition's head, once it has come.
+func (r *changes) head() storage.Head {
+	if len(r.heads) == 0 {
+		return storage.Head{Partition: r.p.Partition}
+	}
+	return r.heads[0]
 }
 
 // source is an episode that supports an item.
@@ -272,21 +278,30 @@ func (r *changes) evidence(b *pgx.Batch) {
 	}, &s.n, r.own(&s.episode), r.share(&s.conversation))
 }
 
-// vectors queues the vectors, to be read into one block.
+// vectors queues the embeddings of the rows, to be listed or taken one by one.
 func (r *changes) vectors(b *pgx.Batch) {
-	var n, dim int
-	var block []float32
-	r.each(b, `SELECT count(*), coalesce(max(dim), 0) FROM (`+fromVectors(r.p.Since, `partition, owner_kind, owner, part, dim`)+`) v`, func() {
-		block = pages.Make[float32](n * dim)
-		r.out.Embeddings = make([]memory.Embedding, 0, n)
-	}, &n, &dim)
-	var e memory.Embedding
-	var texts keep.Keeper
-	r.each(b, fromVectors(r.p.Since, `owner_kind, owner, part, vector, change`), func() {
-		e.Partition, e.Model = r.p.Partition, r.p.Model
-		r.out.Embeddings = append(r.out.Embeddings, e)
-	}, &keptText{(*string)(&e.OwnerKind), texts.Share}, &keptText{&e.OwnerID, texts.Keep}, &e.Part,
-		&blockVector{&e.Vector, &block}, &e.Change)
+	var n int
+	vectors := &keep.Vectors{Reuse: r.p.Vectors != nil}
+	scan := scanEmbedding(r.p.Partition, r.p.Model, vectors)
+	begin, handle := func() {
+		vectors.Room, r.out.Embeddings = n, make([]memory.Embedding, 0, n)
+	}, into(&r.out.Embeddings, scan)
+	if r.p.Vectors != nil {
+		var fn func(*memory.Embedding) error
+		begin, handle = func() {
+			fn = r.p.Vectors(r.head().Change, n)
+		}, func(rows pgx.Rows) (err error) {
+			var e memory.Embedding
+			for err == nil && rows.Next() {
+				if e, err = scan(rows); err == nil {
+					err = fn(&e)
+				}
+			}
+			return cmp.Or(err, rows.Err())
+		}
+	}
+	r.each(b, `SELECT count(*) FROM (`+fromVectors(r.p.Since, `owner_kind, owner, part`)+`) v`, begin, &n)
+	b.Queue(fromVectors(r.p.Since, embeddingColumns), r.p.Partition, r.p.Since, r.p.Model).Query(handle)
 }
 
 // finish puts what has come in order, and together.

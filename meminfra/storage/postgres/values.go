@@ -105,12 +105,15 @@ func (t keptText) ScanBytes(v []byte) error {
 	return nil
 }
 
-// blockVector scans a vector as keep.Vector does.
-type blockVector struct{ v, block *[]float32 }
+// keptVector scans a vector as vectors keeps it.
+type keptVector struct {
+	v       *[]float32
+	vectors *keep.Vectors
+}
 
 // ScanBytes implements pgtype.BytesScanner.
-func (s blockVector) ScanBytes(raw []byte) (err error) {
-	*s.v, err = keep.Vector(s.block, raw)
+func (s keptVector) ScanBytes(raw []byte) (err error) {
+	*s.v, err = s.vectors.Keep(raw)
 	return err
 }
 

@@ -45,10 +45,19 @@ func (s *Store) Heads(ctx context.Context, partitions ...string) (heads map[stri
 // vectors come over a connection of their own meanwhile, if one is free.
 func (s *Store) Changes(ctx context.Context, p storage.ChangesParams) (storage.Changes, error) {
 	ch := storage.Changes{Head: storage.Head{Partition: p.Partition}}
+	if p.Since > 0 {
+		p.Vectors = nil
+	}
 	err := s.view(ctx, func(c *conn) error {
 		heads, err := readHeads(ctx, c, p.Partition)
-		if err != nil || len(heads) == 0 {
+		if err != nil {
 			return err
+		}
+		if len(heads) == 0 {
+			if p.Vectors != nil {
+				p.Vectors(0, 0)
+			}
+			return nil
 		}
 		ch.Head = heads[p.Partition]
 		since := p.Since
@@ -344,33 +353,23 @@ func (r *changes) conversations(ctx context.Context) error {
 	return nil
 }
 
-// vectors reads the vectors of the rows into one block.
+// vectors reads the embeddings of the rows, or has them taken one by one.
 func (r *changes) vectors(ctx context.Context, c *conn) ([]memory.Embedding, error) {
-	args := []any{r.p.Partition, r.since, r.p.Model}
-	from := `embedding WHERE partition = ?1 AND model = ?3 AND change > ?2`
-	var n int
+	q := embeddings{
+		partition: r.p.Partition, model: r.p.Model,
+		from: `embedding WHERE partition = ?1 AND model = ?3 AND change > ?2`,
+		args: []any{r.p.Partition, r.since, r.p.Model},
+	}
 	if r.since > 0 {
-		from = `embedding WHERE partition = ?1 AND model = ?3 AND (change > ?2 OR owner_kind = 'item' AND owner` + changed + `)`
-	} else if err := c.row(ctx, `SELECT count(*) FROM `+from, args, &n); err != nil || n == 0 {
+		q.from = `embedding WHERE rowid IN (SELECT rowid FROM ` + q.from + `
+	UNION SELECT rowid FROM embedding WHERE partition = ?1 AND owner_kind = 'item' AND owner` + changed + ` AND +model = ?3)`
+		return q.list(ctx, c)
+	}
+	if err := c.row(ctx, `SELECT count(*) FROM `+q.from, q.args, &q.n); err != nil {
 		return nil, err
 	}
-	list := make([]memory.Embedding, 0, n)
-	var kept keep.Keeper
-	var block []float32
-	err := c.take(ctx, `owner_kind, owner, part, change, vector`, from, args, func(row *taken) error {
-		e := memory.Embedding{Partition: r.p.Partition, Model: r.p.Model, OwnerKind: memory.OwnerKind(kept.Share(row.text())),
-			OwnerID: kept.Keep(row.text()), Part: int(row.number()), Change: row.number()}
-		raw := row.bytes()
-		if block == nil && len(raw) > 0 {
-			block = pages.Make[float32](max(n, 1) * len(raw) / 4)
-		}
-		var err error
-		e.Vector, err = keep.Vector(&block, raw)
-		list = append(list, e)
-		return err
-	})
-	if len(list) == 0 {
-		return nil, err
+	if r.p.Vectors != nil {
+		return nil, q.each(ctx, c, &keep.Vectors{Reuse: true}, r.p.Vectors(r.out.Head.Change, q.n))
 	}
-	return list, err
+	return q.list(ctx, c)
 }

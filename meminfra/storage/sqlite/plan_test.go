@@ -51,7 +51,8 @@ func TestNoQueryWalksThePartition(t *testing.T) {
 	_, e7 := s.entries(ctx, id, 1, 2)
 	_, e8 := s.Grants(ctx, id, storage.GrantParams{Kind: memory.GrantUserAgent, Left: "a"})
 	_, e9 := s.Grants(ctx, id, storage.GrantParams{Kind: memory.GrantUserAgent, Right: "a"})
-	check(e1, e2, e3, e4, e5, e6, e7, e8, e9)
+	_, e10 := s.Embeddings(ctx, storage.EmbeddingsParams{Partition: id, Model: "m", Items: ids, Episodes: ids})
+	check(e1, e2, e3, e4, e5, e6, e7, e8, e9, e10)
 
 	for _, pool := range []chan *conn{s.writer, s.readers} {
 		check(s.with(ctx, pool, func(c *conn) error {
@@ -60,7 +61,7 @@ func TestNoQueryWalksThePartition(t *testing.T) {
 					continue
 				}
 				for _, line := range explain(t, c, query) {
-					walks := strings.HasSuffix(line, "(partition=?)") || strings.HasPrefix(line, "SCAN ") && !strings.Contains(line, " VIRTUAL TABLE ") && line != "SCAN selected"
+					walks := strings.HasSuffix(line, "(partition=?)") || strings.HasSuffix(line, "(partition=? AND model=?)") || strings.HasPrefix(line, "SCAN ") && !strings.Contains(line, " VIRTUAL TABLE ") && line != "SCAN selected"
 					if walks && !strings.Contains(line, "INDEX sqlite_autoindex_partition_1") {
 						t.Errorf("%s\n  in: %s", line, query)
 					}

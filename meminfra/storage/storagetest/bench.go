@@ -59,6 +59,28 @@ func benchReads(b *testing.B, s storage.Store) {
 		}
 		return err
 	})
+	run("Changes/streamed", func() error {
+		n := 0
+		_, err := s.Changes(b.Context(), storage.ChangesParams{Partition: p, Model: "m",
+			Vectors: func(int64, int) func(*memory.Embedding) error {
+				return func(*memory.Embedding) error { n++; return nil }
+			}})
+		if err == nil && n != benchRows {
+			err = fmt.Errorf("%d vectors", n)
+		}
+		return err
+	})
+	var keys []string
+	for i := range 100 {
+		keys = append(keys, fmt.Sprintf("e%d-%d", i%10, 7*i))
+	}
+	run("Embeddings/100", func() error {
+		list, err := s.Embeddings(b.Context(), storage.EmbeddingsParams{Partition: p, Model: "m", Episodes: keys})
+		if err == nil && len(list) != len(keys) {
+			err = fmt.Errorf("%d vectors", len(list))
+		}
+		return err
+	})
 	now := head(b, s, ada).Change
 	run("Changes/none", func() error {
 		_, err := s.Changes(b.Context(), storage.ChangesParams{Partition: p, Since: now, Model: "m"})

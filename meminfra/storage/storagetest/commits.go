@@ -234,10 +234,14 @@ func closed(t *testing.T, s storage.Store) {
 	check(t, s.Close())
 	ctx, p := t.Context(), ada.ID()
 	calls := map[string]func() error{
-		"Update":    func() error { return s.Update(ctx, ada, func(storage.Tx) error { return nil }) },
-		"PutTrace":  func() error { return s.PutTrace(ctx, memory.Trace{Partition: p, ID: "t", Kind: "search", At: at(1)}) },
-		"Heads":     func() error { _, err := s.Heads(ctx, p); return err },
-		"Changes":   func() error { _, err := s.Changes(ctx, storage.ChangesParams{Partition: p}); return err },
+		"Update":   func() error { return s.Update(ctx, ada, func(storage.Tx) error { return nil }) },
+		"PutTrace": func() error { return s.PutTrace(ctx, memory.Trace{Partition: p, ID: "t", Kind: "search", At: at(1)}) },
+		"Heads":    func() error { _, err := s.Heads(ctx, p); return err },
+		"Changes":  func() error { _, err := s.Changes(ctx, storage.ChangesParams{Partition: p}); return err },
+		"Embeddings": func() error {
+			_, err := s.Embeddings(ctx, storage.EmbeddingsParams{Partition: p, Episodes: []string{"e1"}})
+			return err
+		},
 		"Items":     func() error { _, err := s.Items(ctx, p, []string{"i"}); return err },
 		"Line":      func() error { _, err := s.Line(ctx, p, "i"); return err },
 		"Episodes":  func() error { _, err := s.Episodes(ctx, p, []string{"e1"}); return err },

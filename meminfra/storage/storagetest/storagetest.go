@@ -42,7 +42,7 @@ func Exercise(t *testing.T, open func(t *testing.T) storage.Store, abilities ...
 		name  string
 		tests []test
 	}{
-		{"Episodes", episodeTests}, {"Items", itemTests}, {"Changes", changeTests}, {"Grants", grantTests},
+		{"Episodes", episodeTests}, {"Items", itemTests}, {"Changes", changeTests}, {"Embeddings", embeddingTests}, {"Grants", grantTests},
 		{"Ledger", ledgerTests}, {"Snapshots", snapshotTests}, {"Traces", traceTests}, {"Usage", usageTests}, {"Gate", gateTests}, {"Commits", commitTests}, {"Erasing", eraseTests},
 	}
 	for _, topic := range topics {

@@ -8,6 +8,8 @@ import (
 	"math"
 	"strings"
 	"unsafe"
+
+	"github.com/meminfra/memory-layer/internal/pages"
 )
 
 // Keeper keeps texts that end with their row: one of each that repeats, and the
@@ -49,17 +51,32 @@ func (k *Keeper) Keep(s string) string {
 	return k.block.String()[from:]
 }
 
-// Vector keeps a vector that is stored as little-endian float32 values, every bit
-// as it was, in block, or beside it if that is full. An error says that raw is none.
-func Vector(block *[]float32, raw []byte) ([]float32, error) {
+// Vectors keeps vectors that are stored as little-endian float32 values, every bit
+// as it was. They lie in one block, which has room for Room of them as long as the
+// first that is not empty; those that find none lie beside it.
+type Vectors struct {
+	Room  int
+	Reuse bool // each takes the place of the one before
+
+	block []float32
+}
+
+// Keep keeps a vector. An error says that raw is none.
+func (k *Vectors) Keep(raw []byte) ([]float32, error) {
 	if len(raw)%4 != 0 {
 		return nil, fmt.Errorf("%d bytes are no stored vector", len(raw))
 	}
 	n := len(raw) / 4
+	if k.Reuse {
+		k.block = k.block[:0]
+	}
+	if len(k.block) == 0 && n > cap(k.block) {
+		k.block = pages.Make[float32](max(k.Room, 1) * n)
+	}
 	var v []float32
-	if from := len(*block); n <= cap(*block)-from {
-		*block = (*block)[:from+n]
-		v = (*block)[from : from+n : from+n]
+	if from := len(k.block); n <= cap(k.block)-from {
+		k.block = k.block[:from+n]
+		v = k.block[from : from+n : from+n]
 	} else {
 		v = make([]float32, n)
 	}
