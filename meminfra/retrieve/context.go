@@ -296,18 +296,21 @@ func (c *scene) compare(vector []float32) {
 	if vector == nil || !llm.HasDirection(vector) {
 		return
 	}
-	var at, rows []int
+	rows := make([]int, 0, len(c.sight))
 	for i := range c.sight {
 		if x := &c.sight[i]; x.compared {
-			at, rows = append(at, i), append(rows, int(x.row))
+			rows = append(rows, int(x.row))
 		}
 	}
 	scores, err := c.view.ScoreVector(vector, rows)
 	if err != nil {
 		return
 	}
-	for i, score := range scores {
-		c.cosine[at[i]] = max(score, 0)
+	for i := range c.sight {
+		if c.sight[i].compared {
+			c.cosine[i] = max(scores[0], 0)
+			scores = scores[1:]
+		}
 	}
 }
 

@@ -87,20 +87,20 @@ func (r *records) item(row *taken) error {
 }
 
 func (r *records) state(row *taken) error {
-	var s memory.State
-	err := scanState(row, &s)
-	m := r.of(s.ItemID)
+	id, _ := row.values[1].(string)
+	m := r.of(id)
+	m.States = append(m.States, memory.State{})
+	s := &m.States[len(m.States)-1]
+	err := scanState(row, s)
 	s.FactKey = m.FactKey
-	m.States = append(m.States, s)
 	return err
 }
 
 func (r *records) evidence(row *taken) error {
-	var e storage.EvidenceRecord
-	err := scanEvidence(row, &e)
-	m := r.of(e.ItemID)
-	m.Evidence = append(m.Evidence, e)
-	return err
+	id, _ := row.values[1].(string)
+	m := r.of(id)
+	m.Evidence = append(m.Evidence, storage.EvidenceRecord{})
+	return scanEvidence(row, &m.Evidence[len(m.Evidence)-1])
 }
 
 func (r *records) derivation(row *taken) error {

@@ -86,6 +86,7 @@ func (c *conn) takeAll(ctx context.Context, with string, args []any, list ...tak
 	var row taken
 	var failed error
 	var query strings.Builder
+	query.Grow(4 << 10) // most are shorter
 	query.WriteString(with)
 	args = slices.Clip(args)
 	for i, q := range list {
