@@ -469,3 +469,191 @@ loop:
 	VZEROUPPER
 	MOVSS         X0, ret+24(FP)
 	RET
+
+// PEAK1 leaves the largest of the four parts of X0 in its lowest.
+#define PEAK1 \
+	VPSHUFD $0x4E, X0, X1; \
+	VPMAXUD X1, X0, X0;    \
+	VPSHUFD $0xB1, X0, X1; \
+	VPMAXUD X1, X0, X0
+
+// PEAK2 is peakGo for 8 components. Y15: all bits but the sign.
+#define PEAK2(part, peak) \
+	VPAND   part(SI)(AX*4), Y15, Y2; \
+	VPMAXUD Y2, peak, peak
+
+// func peakAVX2(v *float32, length int) float32
+TEXT ·peakAVX2(SB), NOSPLIT, $0-20
+	MOVQ     v+0(FP), SI
+	MOVQ     length+8(FP), CX
+	XORQ     AX, AX
+	VPCMPEQD Y15, Y15, Y15
+	VPSRLD   $1, Y15, Y15
+	VPXOR    Y0, Y0, Y0
+	VPXOR    Y1, Y1, Y1
+
+loop:
+	PEAK2(0, Y0)
+	PEAK2(32, Y1)
+	PEAK2(64, Y0)
+	PEAK2(96, Y1)
+	ADDQ    $32, AX
+	CMPQ    AX, CX
+	JLT     loop
+	VPMAXUD Y1, Y0, Y0
+
+	VEXTRACTI128 $1, Y0, X1
+	VPMAXUD      X1, X0, X0
+	PEAK1
+	VZEROUPPER
+	MOVSS        X0, ret+16(FP)
+	RET
+
+// PEAK512 is PEAK2 for 16 components. Z15: all bits but the sign.
+#define PEAK512(part, peak) \
+	VPANDD  part(SI)(AX*4), Z15, Z2; \
+	VPMAXUD Z2, peak, peak
+
+// func peakAVX512(v *float32, length int) float32
+TEXT ·peakAVX512(SB), NOSPLIT, $0-20
+	MOVQ         v+0(FP), SI
+	MOVQ         length+8(FP), CX
+	MOVL         $0x7FFFFFFF, AX
+	VPBROADCASTD AX, Z15
+	VPXORQ       Z0, Z0, Z0
+	VPXORQ       Z1, Z1, Z1
+	XORQ         AX, AX
+
+loop:
+	PEAK512(0, Z0)
+	PEAK512(64, Z1)
+	PEAK512(128, Z0)
+	PEAK512(192, Z1)
+	ADDQ    $64, AX
+	CMPQ    AX, CX
+	JLT     loop
+	VPMAXUD Z1, Z0, Z0
+
+	VEXTRACTI64X4 $1, Z0, Y1
+	VPMAXUD       Y1, Y0, Y0
+	VEXTRACTI128  $1, Y0, X1
+	VPMAXUD       X1, X0, X0
+	PEAK1
+	VZEROUPPER
+	MOVSS         X0, ret+16(FP)
+	RET
+
+// The rounding loops follow roundGo: 32 partial sums of float64, and the number
+// 3<<22, which as bits is 0x4B400000, added to have the codes in the lowest bits.
+
+// ROUND2 makes 8 codes and adds the squares of what they leave out to two sums
+// of four parts. Y8: inverse, Y9: 3<<22.
+#define ROUND2(part, lower, upper) \
+	VMULPS       (4*part)(SI)(AX*4), Y8, Y10; \
+	VADDPS       Y9, Y10, Y11;                \
+	VSUBPS       Y9, Y11, Y12;                \
+	VSUBPS       Y12, Y10, Y12;               \
+	VPSUBD       Y9, Y11, Y11;                \
+	VEXTRACTI128 $1, Y11, X10;                \
+	VPACKSSDW    X10, X11, X11;               \
+	VPACKSSWB    X11, X11, X11;               \
+	VMOVQ        X11, (part)(DI)(AX*1);       \
+	VCVTPS2PD    X12, Y13;                    \
+	VEXTRACTF128 $1, Y12, X12;                \
+	VCVTPS2PD    X12, Y14;                    \
+	VMULPD       Y13, Y13, Y13;               \
+	VMULPD       Y14, Y14, Y14;               \
+	VADDPD       Y13, lower, lower;           \
+	VADDPD       Y14, upper, upper
+
+// func roundAVX2(codes *int8, v *float32, length int, inverse float32) float64
+TEXT ·roundAVX2(SB), NOSPLIT, $0-40
+	MOVQ         codes+0(FP), DI
+	MOVQ         v+8(FP), SI
+	MOVQ         length+16(FP), CX
+	VBROADCASTSS inverse+24(FP), Y8
+	MOVL         $0x4B400000, AX
+	VMOVD        AX, X9
+	VPBROADCASTD X9, Y9
+	XORQ         AX, AX
+	VXORPD       Y0, Y0, Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VXORPD       Y6, Y6, Y6
+	VXORPD       Y7, Y7, Y7
+
+loop:
+	ROUND2(0, Y0, Y1)
+	ROUND2(8, Y2, Y3)
+	ROUND2(16, Y4, Y5)
+	ROUND2(24, Y6, Y7)
+	ADDQ   $32, AX
+	CMPQ   AX, CX
+	JLT    loop
+	VADDPD Y4, Y0, Y0
+	VADDPD Y5, Y1, Y1
+	VADDPD Y6, Y2, Y2
+	VADDPD Y7, Y3, Y3
+	VADDPD Y2, Y0, Y0
+	VADDPD Y3, Y1, Y1
+	VADDPD Y1, Y0, Y0
+
+	VEXTRACTF128 $1, Y0, X1
+	VADDPD       X1, X0, X0
+	VPERMILPD    $1, X0, X1
+	VADDSD       X1, X0, X0
+	VZEROUPPER
+	MOVSD        X0, ret+32(FP)
+	RET
+
+// ROUND512 is ROUND2 for 16 codes and sums of eight parts. Z8: inverse, Z9: 3<<22.
+#define ROUND512(part, lower, upper) \
+	VMULPS        (4*part)(SI)(AX*4), Z8, Z10; \
+	VADDPS        Z9, Z10, Z11;                \
+	VSUBPS        Z9, Z11, Z12;                \
+	VSUBPS        Z12, Z10, Z12;               \
+	VPMOVDB       Z11, (part)(DI)(AX*1);       \
+	VCVTPS2PD     Y12, Z13;                    \
+	VEXTRACTF64X4 $1, Z12, Y12;                \
+	VCVTPS2PD     Y12, Z14;                    \
+	VMULPD        Z13, Z13, Z13;               \
+	VMULPD        Z14, Z14, Z14;               \
+	VADDPD        Z13, lower, lower;           \
+	VADDPD        Z14, upper, upper
+
+// func roundAVX512(codes *int8, v *float32, length int, inverse float32) float64
+TEXT ·roundAVX512(SB), NOSPLIT, $0-40
+	MOVQ         codes+0(FP), DI
+	MOVQ         v+8(FP), SI
+	MOVQ         length+16(FP), CX
+	VBROADCASTSS inverse+24(FP), Z8
+	MOVL         $0x4B400000, AX
+	VPBROADCASTD AX, Z9
+	XORQ         AX, AX
+	VPXORQ       Z0, Z0, Z0
+	VPXORQ       Z1, Z1, Z1
+	VPXORQ       Z2, Z2, Z2
+	VPXORQ       Z3, Z3, Z3
+
+loop:
+	ROUND512(0, Z0, Z1)
+	ROUND512(16, Z2, Z3)
+	ADDQ   $32, AX
+	CMPQ   AX, CX
+	JLT    loop
+	VADDPD Z2, Z0, Z0
+	VADDPD Z3, Z1, Z1
+	VADDPD Z1, Z0, Z0
+
+	VEXTRACTF64X4 $1, Z0, Y1
+	VADDPD        Y1, Y0, Y0
+	VEXTRACTF128  $1, Y0, X1
+	VADDPD        X1, X0, X0
+	VPERMILPD     $1, X0, X1
+	VADDSD        X1, X0, X0
+	VZEROUPPER
+	MOVSD         X0, ret+32(FP)
+	RET

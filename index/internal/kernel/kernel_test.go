@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -108,6 +109,125 @@ func TestPlain(t *testing.T) {
 	}
 }
 
+// shapes are vectors on which codes do badly or well, each in its way.
+var shapes = map[string]func(rng *rand.Rand, v []float32){
+	"gauss": func(rng *rand.Rand, v []float32) {
+		copy(v, randomFloats(rng, len(v), 0))
+	},
+	// One large component makes the steps coarse for all others.
+	"peak": func(rng *rand.Rand, v []float32) {
+		copy(v, randomFloats(rng, len(v), 0))
+		v[rng.IntN(len(v))] = -1e6
+	},
+	"denormal": func(rng *rand.Rand, v []float32) {
+		for i := range v {
+			v[i] = math.Float32frombits(rng.Uint32() & (1<<31 | 1<<23 - 1))
+		}
+		v[rng.IntN(len(v))] = 1
+	},
+	"one": func(rng *rand.Rand, v []float32) {
+		v[rng.IntN(len(v))] = -1
+	},
+	"equal": func(rng *rand.Rand, v []float32) {
+		for i := range v {
+			v[i] = float32(1 - 2*rng.IntN(2))
+		}
+	},
+	// Halfway between two codes, up to rounding.
+	"half": func(rng *rand.Rand, v []float32) {
+		for i := range v {
+			v[i] = float32(rng.IntN(2*MaxCode)-MaxCode) + 0.5
+		}
+		v[rng.IntN(len(v))] = MaxCode
+	},
+}
+
+// randomUnit draws a vector of a shape and scales it to length 1.
+func randomUnit(rng *rand.Rand, shape string, length, shift int) []float32 {
+	v := make([]float32, length+shift)[shift:]
+	shapes[shape](rng, v)
+	var sum float64
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	if math.Abs(sum-1) > 1e-6 {
+		for i, x := range v {
+			v[i] = float32(float64(x) / math.Sqrt(sum))
+		}
+	}
+	return v
+}
+
+// Every implementation makes the codes, the scale and the bound of plain Go.
+func TestQuantiseSame(t *testing.T) {
+	for shape := range shapes {
+		rng := rand.New(rand.NewPCG(5, 5))
+		for range 50 {
+			checkQuantise(t, rng.Uint64(), shape, Lanes*(1+rng.IntN(64)))
+		}
+	}
+}
+
+func FuzzQuantise(f *testing.F) {
+	f.Add(uint64(1), uint8(6))
+	f.Fuzz(func(t *testing.T, seed uint64, chunks uint8) {
+		for shape := range shapes {
+			checkQuantise(t, seed, shape, Lanes*(1+int(chunks)%64))
+		}
+	})
+}
+
+func checkQuantise(t *testing.T, seed uint64, shape string, length int) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 2))
+	unit := randomUnit(rng, shape, length, rng.IntN(Lanes))
+	codes, wide := make([]int8, length), make([]int16, length)
+	scale, rest := plain.quantise(codes, unit)
+	checkCodes(t, shape, codes, unit, MaxCode, scale, rest)
+	most := MaxWide(length)
+	wideScale, wideRest := QuantiseWide(wide, unit, most)
+	checkCodes(t, shape, wide, unit, most, wideScale, wideRest)
+	for _, k := range available[1:] {
+		const guard = 77
+		got := slices.Repeat([]int8{guard}, length+1+rng.IntN(Lanes))
+		s, r := k.quantise(got, unit)
+		if math.Float32bits(s) != math.Float32bits(scale) || math.Float64bits(r) != math.Float64bits(rest) {
+			t.Fatalf("%s: %s of %d has scale %x and rest %x, plain Go says %x and %x", k.name, shape, length, s, r, scale, rest)
+		}
+		if !slices.Equal(got[:length], codes) {
+			t.Fatalf("%s: %s of %d has codes %v, plain Go says %v", k.name, shape, length, got[:length], codes)
+		}
+		if slices.ContainsFunc(got[length:], func(c int8) bool { return c != guard }) {
+			t.Fatalf("%s writes past its codes", k.name)
+		}
+	}
+}
+
+// checkCodes checks that codes are the integers nearest to the multiples of a
+// scale, and that rest is hardly above the length of what they leave out.
+func checkCodes[T int8 | int16](t *testing.T, shape string, codes []T, unit []float32, most int, scale float32, rest float64) {
+	t.Helper()
+	var peak float32
+	var sum float64
+	inverse := 1 / scale
+	for i, x := range unit {
+		peak = max(peak, x, -x)
+		want := math.RoundToEven(float64(float32(x * inverse)))
+		if float64(codes[i]) != want || math.Abs(want) > float64(most) {
+			t.Fatalf("%s: component %d has code %d, want %v", shape, i, codes[i], want)
+		}
+		r := float64(x) - float64(scale)*float64(codes[i])
+		sum += r * r
+	}
+	if want := peak / float32(most); scale != want {
+		t.Fatalf("%s: scale %v, want %v", shape, scale, want)
+	}
+	const hardly = 6.1e-7 // twice the rounding that rest allows for
+	if exact := math.Sqrt(sum); rest < exact || rest > exact+hardly {
+		t.Fatalf("%s of %d: rest %v is no tight bound of %v", shape, len(unit), rest, exact)
+	}
+}
+
 func randomFloats(rng *rand.Rand, n, shift int) []float32 {
 	v := make([]float32, n+shift)[shift:]
 	for i := range v {
@@ -152,5 +272,20 @@ func BenchmarkKernels(b *testing.B) {
 				k.wide(wide, codes, ids, out)
 			}
 		})
+	}
+}
+
+func BenchmarkQuantise(b *testing.B) {
+	for _, length := range []int{384, 1536} {
+		unit := randomUnit(rand.New(rand.NewPCG(6, 6)), "gauss", length, 0)
+		codes := make([]int8, length)
+		for _, k := range available {
+			b.Run(fmt.Sprintf("dim=%d/%s", length, k.name), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					k.quantise(codes, unit)
+				}
+			})
+		}
 	}
 }

@@ -1,10 +1,15 @@
 package kernel
 
+import "math"
+
+// sums is how many partial sums the floating-point loops have.
+const sums = 32
+
 // dotGo defines the order of operations. Partial sum l takes the components l,
 // l+32, l+64 and so on; eight are summed at a time so that they stay in
 // registers. The conversions keep the compiler from fusing.
 func dotGo(a, b []float32) float32 {
-	const sums, group = 32, 8
+	const group = 8
 	var s [sums]float32
 	b = b[:len(a)]
 	for l := 0; l < sums; l += group {
@@ -22,6 +27,11 @@ func dotGo(a, b []float32) float32 {
 		}
 		*(*[group]float32)(s[l:]) = [group]float32{s0, s1, s2, s3, s4, s5, s6, s7}
 	}
+	return fold(&s)
+}
+
+// fold adds up partial sums, in halves.
+func fold[T float32 | float64](s *[sums]T) T {
 	for half := sums / 2; half > 0; half /= 2 {
 		for l := range half {
 			s[l] += s[l+half]
@@ -54,4 +64,36 @@ func dotCodes[T int8 | int16](q []T, c []int8) int32 {
 		q, c = q[4:], c[4:]
 	}
 	return s0 + s1 + s2 + s3
+}
+
+// peakGo compares bits, of absolute values: they have the order of the numbers.
+func peakGo(v []float32) float32 {
+	var p0, p1, p2, p3 uint32
+	for ; len(v) >= 4; v = v[4:] {
+		x := (*[4]float32)(v)
+		p0 = max(p0, math.Float32bits(x[0])&math.MaxInt32)
+		p1 = max(p1, math.Float32bits(x[1])&math.MaxInt32)
+		p2 = max(p2, math.Float32bits(x[2])&math.MaxInt32)
+		p3 = max(p3, math.Float32bits(x[3])&math.MaxInt32)
+	}
+	return math.Float32frombits(max(p0, p1, p2, p3))
+}
+
+// roundGo defines the order of operations, as dotGo does: partial sum l takes the
+// components l, l+32, l+64 and so on.
+func roundGo[T int8 | int16](codes []T, v []float32, inverse float32) float64 {
+	const shift = 3 << 22 // adding it leaves the nearest integer in the lowest bits
+	var s [sums]float64
+	codes = codes[:len(v)]
+	for ; len(v) >= sums; v, codes = v[sums:], codes[sums:] {
+		x, c := (*[sums]float32)(v), (*[sums]T)(codes)
+		for l := range s {
+			steps := float32(x[l] * inverse)
+			nearest := float32(steps + shift)
+			c[l] = T(math.Float32bits(nearest))
+			rest := float64(steps - float32(nearest-shift)) // exactly, as is its square
+			s[l] += float64(rest * rest)
+		}
+	}
+	return fold(&s)
 }
