@@ -35,7 +35,7 @@ func TestEarly(t *testing.T) {
 		want := index.NewPartition(engines)
 		apply(t, want, index.Delta{Change: 2, Reset: true, Model: "m", Dim: c.dim, Rows: slices.Clone(c.rows)})
 		calls := 0
-		m := index.New(func(_ context.Context, _ string, since int64, early func(index.Delta)) (index.Delta, error) {
+		m := index.New(func(_ context.Context, _ string, since int64, early *index.Early) (index.Delta, error) {
 			calls++
 			d := index.Delta{Change: 2, Model: "m", Dim: c.dim, Rows: slices.Clone(c.rows)}
 			vectors := map[index.Key][]float32{}
@@ -46,7 +46,7 @@ func TestEarly(t *testing.T) {
 			if first.Change = c.at; c.at != d.Change {
 				first.Rows = makeRows(10, 900, "eve")
 			}
-			early(first)
+			early.Rows(first)
 			for i := range d.Rows {
 				d.Rows[i].Vector = vectors[d.Rows[i].Key]
 			}
@@ -76,7 +76,7 @@ func TestAllRowsAgain(t *testing.T) {
 		}
 		want := index.NewPartition(engines)
 		apply(t, want, index.Delta{Change: 2, Reset: true, Model: "m", Dim: dim, Rows: slices.Clone(list[1])})
-		m := index.New(func(_ context.Context, _ string, since int64, _ func(index.Delta)) (index.Delta, error) {
+		m := index.New(func(_ context.Context, _ string, since int64, _ *index.Early) (index.Delta, error) {
 			d := index.Delta{Change: since + 1, Model: "m", Dim: dim, Rows: slices.Clone(list[since])}
 			for i := range d.Rows {
 				d.Rows[i].Vector = slices.Clone(d.Rows[i].Vector)
@@ -100,7 +100,7 @@ func TestAllRowsAgain(t *testing.T) {
 func TestLoadOvertaken(t *testing.T) {
 	var m *index.Manager
 	full := 0
-	m = index.New(func(ctx context.Context, _ string, since int64, _ func(index.Delta)) (index.Delta, error) {
+	m = index.New(func(ctx context.Context, _ string, since int64, _ *index.Early) (index.Delta, error) {
 		if since > 0 { // does not fit, so that all rows are asked for
 			return index.Delta{Change: 2, Rows: makeRows(1, 1, "ada")}, nil
 		}

@@ -60,13 +60,33 @@ type VectorEngine interface {
 	Bytes() int64
 }
 
-// VectorKeeper is a VectorEngine that need not copy. Keep is Set for many rows
-// without a vector yet, on all processors. The vectors are the engine's from then
-// on, to keep as they lie there and to change. It returns what Set would for each.
-type VectorKeeper interface {
+// VectorEncoder is a VectorEngine that goes by less than the vectors, so that most
+// of them may come later. While it lacks one that it needs, Search and Score
+// return *LackError; what they return in the end is what they would had they had
+// all from the start.
+type VectorEncoder interface {
 	VectorEngine
-	Keep(rows []int, vecs [][]float32) []error
+	// Encode takes in a vector, of which it keeps no part as it lies there, for a
+	// row that Place will name. Errors, which leave nothing behind: those of Set.
+	Encode(vec []float32) error
+	// Place names the rows of all vectors that Encode has taken, in that order,
+	// each once; a negative one is of no row. Until then nothing else may be put
+	// in.
+	Place(rows []int)
+	// Lacks returns at most n rows whose vectors it lacks. It is a write.
+	Lacks(n int) []int
+	// Bring hands over vectors of rows that it lacks, to keep and to change. A row
+	// whose vector is not the one that was encoded, nil included, is deleted.
+	Bring(rows []int, vecs [][]float32)
 }
+
+// LackError reports that what was asked for takes vectors that are not in memory.
+type LackError struct {
+	Rows []int
+	Keys []Key // of the rows, from a View
+}
+
+func (e *LackError) Error() string { return fmt.Sprintf("%d vectors are not in memory", len(e.Rows)) }
 
 // VectorScorer is a VectorEngine that can score given rows.
 type VectorScorer interface {

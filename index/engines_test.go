@@ -22,7 +22,7 @@ func graphs(threshold int) index.Engines {
 	return index.Engines{
 		Words: func(rows int) index.WordEngine { return bm25.New(nil, rows) },
 		Vectors: func(dim, rows int) index.VectorEngine {
-			return hnsw.New(dim, rows, &hnsw.Options{Threshold: threshold})
+			return hnsw.New(dim, rows, &hnsw.Options{Threshold: threshold, Lean: true})
 		},
 	}
 }
@@ -186,7 +186,7 @@ func TestManyPartitions(t *testing.T) {
 	}
 	var hotLoads int
 	row := makeRows(1, 1, "ada")
-	load := func(_ context.Context, name string, _ int64, _ func(index.Delta)) (index.Delta, error) {
+	load := func(_ context.Context, name string, _ int64, _ *index.Early) (index.Delta, error) {
 		if name[0] == 'h' {
 			hotLoads++
 		}

@@ -13,7 +13,7 @@ func ExampleManager() {
 		{Attr: index.Attr{Key: index.Key{Owner: index.Episode, ID: "e1"}, Seq: 1, UserID: "ada"}, Text: "I moved to Oslo", Vector: []float32{1, 0}},
 		{Attr: index.Attr{Key: index.Key{Owner: index.Episode, ID: "e2"}, Seq: 2, UserID: "bob"}, Text: "Oslo is cold", Vector: []float32{0, 1}},
 	}
-	load := func(_ context.Context, _ string, since int64, _ func(index.Delta)) (index.Delta, error) {
+	load := func(_ context.Context, _ string, since int64, _ *index.Early) (index.Delta, error) {
 		return index.Delta{Change: 2, Model: "m", Dim: 2, Rows: rows[since:]}, nil
 	}
 	m := index.New(load, engines, nil)

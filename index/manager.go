@@ -19,19 +19,17 @@ type Options struct {
 	// recently used go first. The last one used stays even if it alone is over.
 	// Zero is DefaultBudget; negative keeps that last one only.
 	Budget int64
+	// Vectors reads vectors again that a load did not keep. Nil keeps all.
+	Vectors VectorsFunc
 }
 
 // LoadFunc reads a partition's rows with a change number above since, and what
 // was deleted since. Since 0 asks for all rows. A LoadFunc that cannot tell what
 // changed returns everything with Reset. Rows and Change are of one snapshot: a
 // row that comes twice does no harm, one that is missed is never asked for
-// again. The delta is the manager's to keep.
-//
-// Early, if not nil, may be called once with the delta before its vectors are
-// read: what needs none is done meanwhile. The delta that is returned then has
-// the same Rows, which early has put in order and emptied of their texts, with
-// their vectors; or else another Change.
-type LoadFunc func(ctx context.Context, partition string, since int64, early func(Delta)) (Delta, error)
+// again. The delta is the manager's to keep. Early is nil, or for what there is
+// before all is there.
+type LoadFunc func(ctx context.Context, partition string, since int64, early *Early) (Delta, error)
 
 // BehindError reports that loading did not reach the change number asked for:
 // the source lags behind the one that gave the number.
@@ -45,8 +43,9 @@ func (e *BehindError) Error() string {
 
 // Manager keeps the indexes of many partitions under one byte budget and loads
 // what is missing or stale. All methods are safe for concurrent use. It runs no
-// goroutine but one for each rebuild that is due, until that is done, for which
-// Close waits, and one beside whoever loads many rows.
+// goroutine but one for each rebuild that is due and for each index whose vectors
+// are being brought, until that is done, for which Close waits, and one beside
+// whoever loads many rows.
 //
 // Whoever asks for a newer change number than there is loads it, on their own
 // time; others who need it wait for that one load. Those who ask for what is
@@ -55,8 +54,13 @@ func (e *BehindError) Error() string {
 // the old ones, and a delta holds readers up only while its rows are put in. An
 // index that has become mostly holes is rebuilt in the background, for which
 // nobody waits.
+//
+// A load of many rows keeps no vectors, which are most of what there is to keep:
+// the few that the first searches need are read again, and then, in the
+// background, all the others.
 type Manager struct {
 	load    LoadFunc
+	vectors VectorsFunc // nil for none
 	engines Engines
 	budget  int64
 
@@ -66,9 +70,10 @@ type Manager struct {
 	bytes   int64
 	closed  bool
 
-	rebuilds sync.WaitGroup
-	ctx      context.Context // of rebuilds, ended by Close
-	stop     context.CancelFunc
+	background sync.WaitGroup
+	filling    sync.Mutex      // held by who brings all vectors of an index
+	ctx        context.Context // of what runs in the background, ended by Close
+	stop       context.CancelFunc
 }
 
 type entry struct {
@@ -78,6 +83,7 @@ type entry struct {
 	loaded bool
 	flight *flight // the load in progress, nil for none
 	renews bool    // a rebuild is under way
+	fills  bool    // its vectors are being brought
 }
 
 // flight is one load that several callers wait for.
@@ -99,18 +105,21 @@ func New(load LoadFunc, engines Engines, opts *Options) *Manager {
 		entries: make(map[string]*list.Element),
 		used:    list.New(),
 	}
+	if engines.encode() {
+		m.vectors = opts.Vectors
+	}
 	m.ctx, m.stop = context.WithCancel(context.Background())
 	return m
 }
 
-// Close ends the rebuilds that are under way and waits for them. What is loaded
-// stays usable; no rebuild is begun any more.
+// Close ends what is under way in the background and waits for it. What is loaded
+// stays usable; nothing is begun there any more.
 func (m *Manager) Close() {
 	m.mu.Lock()
 	m.closed = true
 	m.mu.Unlock()
 	m.stop()
-	m.rebuilds.Wait()
+	m.background.Wait()
 }
 
 // Get returns the index of a partition at change or later, loading all or the
@@ -141,6 +150,28 @@ func (m *Manager) Get(ctx context.Context, partition string, change int64) (*Par
 		if f.err != nil && !f.retry {
 			return nil, f.err
 		}
+	}
+}
+
+// View runs f on the index of a partition at change or later: see Partition.View.
+// If f asks for vectors that are not in memory they are read and f is run again,
+// so it has to bear being run several times. Errors: those of Get, the
+// VectorsFunc's and f's.
+func (m *Manager) View(ctx context.Context, partition string, change int64, f func(*View) error) error {
+	p, err := m.Get(ctx, partition, change)
+	if err != nil {
+		return err
+	}
+	for {
+		err := p.View(f)
+		var lack *LackError
+		if !errors.As(err, &lack) {
+			return err
+		}
+		if err := p.bring(ctx, m.source(ctx, partition), lack.Keys); err != nil {
+			return err
+		}
+		m.fillLater(partition, p)
 	}
 }
 
@@ -194,23 +225,30 @@ func (m *Manager) refresh(ctx context.Context, e *entry) error {
 	return err
 }
 
-// reading loads rows of e for an index to keep.
-func (m *Manager) reading(ctx context.Context, e *entry) reading {
-	return func(since int64, early func(Delta)) (Delta, error) {
-		d, err := m.load(ctx, e.name, since, early)
+// source reads a partition for an index to keep.
+func (m *Manager) source(ctx context.Context, partition string) source {
+	from := source{rows: func(since int64, early *Early) (Delta, error) {
+		d, err := m.load(ctx, partition, since, early)
 		d.own = true
 		return d, err
+	}}
+	if m.vectors != nil {
+		from.vectors = func(ctx context.Context, keys []Key) (map[Key][]float32, error) {
+			return m.vectors(ctx, partition, keys)
+		}
 	}
+	return from
 }
 
 func (m *Manager) loadAndApply(ctx context.Context, e *entry, since int64) error {
+	from := m.source(ctx, e.name)
 	if since == 0 {
-		if err := e.p.load(m.reading(ctx, e)); err != nil {
+		if err := e.p.load(from); err != nil {
 			return fmt.Errorf("load index: %w", err)
 		}
 		return nil
 	}
-	d, err := m.reading(ctx, e)(since, nil)
+	d, err := from.rows(since, nil)
 	if err != nil {
 		return fmt.Errorf("load index: %w", err)
 	}
@@ -239,7 +277,7 @@ func (m *Manager) land(e *entry, f *flight) {
 	m.book(e, stats.Bytes)
 	if stats.holey() && !e.renews && !m.closed {
 		e.renews = true
-		m.rebuilds.Go(func() { m.renew(e) })
+		m.background.Go(func() { m.renew(e) })
 	}
 }
 
@@ -260,17 +298,45 @@ func (m *Manager) renew(e *entry) {
 }
 
 func (m *Manager) rebuild(ctx context.Context, e *entry) error {
-	err := e.p.rebuild(ctx, m.reading(ctx, e))
+	err := e.p.rebuild(ctx, m.source(ctx, e.name))
 	if err != nil {
 		return fmt.Errorf("rebuild index: %w", err)
 	}
+	m.bookAgain(e)
+	return nil
+}
+
+// bookAgain notes what an index costs now, if it is still kept.
+func (m *Manager) bookAgain(e *entry) {
 	bytes := e.p.Stats().Bytes
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if el, ok := m.entries[e.name]; ok && el.Value.(*entry) == e {
 		m.book(e, bytes)
 	}
-	return nil
+}
+
+// fillLater has the vectors that an index lacks brought in the background, unless
+// that is under way. Where it fails, the next search that lacks some has it tried
+// again.
+func (m *Manager) fillLater(partition string, p *Partition) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	el, ok := m.entries[partition]
+	if !ok || el.Value.(*entry).p != p || el.Value.(*entry).fills || m.closed {
+		return
+	}
+	e := el.Value.(*entry)
+	e.fills = true
+	m.background.Go(func() {
+		m.filling.Lock() // one after the other: searches read SQL, too
+		_ = p.fill(m.ctx, m.source(m.ctx, partition))
+		m.filling.Unlock()
+		m.bookAgain(e)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		e.fills = false
+	})
 }
 
 // Rebuild builds the index of a partition anew from SQL, at its full speed (a
@@ -291,6 +357,9 @@ func (m *Manager) Rebuild(ctx context.Context, partition string, change int64) (
 	}
 	p, err := m.Get(ctx, partition, change)
 	if err != nil {
+		return nil, err
+	}
+	if err := p.fill(ctx, m.source(ctx, partition)); err != nil {
 		return nil, err
 	}
 	return p, p.Prepare(ctx)

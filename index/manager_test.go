@@ -37,7 +37,7 @@ func (tb *table) add(partition string, n int) int64 {
 	return tb.change[partition]
 }
 
-func (tb *table) load(ctx context.Context, partition string, since int64, _ func(index.Delta)) (index.Delta, error) {
+func (tb *table) load(ctx context.Context, partition string, since int64, _ *index.Early) (index.Delta, error) {
 	tb.loads.Add(1)
 	if since == 0 {
 		tb.full.Add(1)
@@ -144,7 +144,7 @@ func TestReload(t *testing.T) {
 		{Change: 4, Model: "n", Rows: rows[5:], Reset: true},
 	}
 	var since []int64
-	m := index.New(func(_ context.Context, _ string, s int64, _ func(index.Delta)) (index.Delta, error) {
+	m := index.New(func(_ context.Context, _ string, s int64, _ *index.Early) (index.Delta, error) {
 		since = append(since, s)
 		d := deltas[0]
 		d.Rows = slices.Clone(d.Rows)
@@ -194,7 +194,7 @@ func TestSingleFlight(t *testing.T) {
 
 func TestPanickingLoad(t *testing.T) {
 	calls := 0
-	m := index.New(func(context.Context, string, int64, func(index.Delta)) (index.Delta, error) {
+	m := index.New(func(context.Context, string, int64, *index.Early) (index.Delta, error) {
 		if calls++; calls == 1 {
 			panic("loader")
 		}
@@ -262,7 +262,7 @@ func TestHoles(t *testing.T) {
 	more := makeRows(1, n, "ada")
 	gate, asked := make(chan struct{}), make(chan struct{})
 	var first atomic.Bool
-	m := index.New(func(_ context.Context, _ string, since int64, _ func(index.Delta)) (index.Delta, error) {
+	m := index.New(func(_ context.Context, _ string, since int64, _ *index.Early) (index.Delta, error) {
 		switch {
 		case since == 1:
 			return index.Delta{Change: 2, Deleted: keys}, nil

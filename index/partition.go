@@ -1,7 +1,10 @@
 package index
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"iter"
 	"sync"
 	"sync/atomic"
@@ -110,13 +113,17 @@ func (p *Partition) show(s *state) {
 	p.watermark.Store(s.change)
 }
 
-// reading loads rows for an index to keep: a LoadFunc for one partition.
-type reading func(since int64, early func(Delta)) (Delta, error)
+// source reads one partition: a LoadFunc and a VectorsFunc, nil for none.
+type source struct {
+	rows    func(since int64, early *Early) (Delta, error)
+	vectors func(ctx context.Context, keys []Key) (map[Key][]float32, error)
+}
 
-// load builds the index from all rows, as Apply does with a reset. What a rebuild
-// has brought meanwhile stays if it has seen more.
-func (p *Partition) load(read reading) error {
-	s, err := loadState(p.engines, read)
+// load builds the index from all rows, as Apply does with a reset, but for the
+// vectors that searches can do without. What a rebuild has brought meanwhile stays
+// if it has seen more.
+func (p *Partition) load(from source) error {
+	s, err := loadState(p.engines, from)
 	if err != nil {
 		return err
 	}
@@ -130,19 +137,22 @@ func (p *Partition) load(read reading) error {
 
 // rebuild builds all rows anew beside the old ones, prepares them and puts them
 // in the place of those once they have seen as much.
-func (p *Partition) rebuild(ctx context.Context, read reading) error {
-	s, err := loadState(p.engines, read)
+func (p *Partition) rebuild(ctx context.Context, from source) error {
+	s, err := loadState(p.engines, from)
 	if err != nil {
 		return err
 	}
 	fresh := &Partition{engines: p.engines, s: s}
+	if err := fresh.fill(ctx, from); err != nil {
+		return err
+	}
 	if err := fresh.Prepare(ctx); err != nil {
 		return err
 	}
 	p.writing.Lock() // nothing newer comes in from here on
 	defer p.writing.Unlock()
 	for s.change < p.Watermark() {
-		d, err := read(s.change, nil)
+		d, err := from.rows(s.change, nil)
 		switch {
 		case err != nil:
 			return err
@@ -163,23 +173,85 @@ func (p *Partition) rebuild(ctx context.Context, read reading) error {
 	return nil
 }
 
-// loadState builds a state from all rows; what needs no vectors it does while
-// these are read, if read allows.
-func loadState(engines Engines, read reading) (*state, error) {
+// loadState builds a state from all rows. What needs no vectors it does while
+// these are read, if the source allows, and vectors it takes without keeping them.
+func loadState(engines Engines, from source) (*state, error) {
 	var f *filling // of a state that has all but the vectors
 	var at int64
-	d, err := read(0, func(d Delta) {
+	var vectors *encoding
+	early := &Early{Rows: func(d Delta) {
 		d.Deleted, d.own, at = nil, true, d.Change
 		f = beginState(engines, &d)
-	})
+	}}
+	if from.vectors != nil {
+		early.Vectors = func(change int64, dim, n int) func(Key, []float32) {
+			vectors = engines.newEncoding(change, dim, n)
+			return vectors.take
+		}
+	}
+	d, err := from.rows(0, early)
 	if err != nil {
 		return nil, err
 	}
 	d.Deleted = nil
-	if f == nil || at != d.Change {
-		return newState(engines, &d)
+	var s *state
+	if f != nil && at == d.Change {
+		s, err = f.s, f.complete(&d)
+	} else {
+		s, err = newState(engines, &d)
 	}
-	return f.s, f.complete(&d)
+	if err == nil && vectors != nil && vectors.change == d.Change {
+		vectors.finish(s, &d)
+	}
+	return s, err
+}
+
+// fill brings the vectors that the index lacks, a few at a time.
+func (p *Partition) fill(ctx context.Context, from source) error {
+	const few = 128 // others wait while these are put in
+	for {
+		keys := p.lacks(few)
+		if len(keys) == 0 {
+			return nil
+		}
+		if err := p.bring(ctx, from, keys); err != nil {
+			return err
+		}
+	}
+}
+
+// lacks returns the keys of at most n rows whose vectors the index lacks.
+func (p *Partition) lacks(n int) []Key {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if e, ok := p.s.vectors.(VectorEncoder); ok {
+		return p.s.keys(e.Lacks(n))
+	}
+	return nil
+}
+
+// bring reads vectors and puts them where they lack. One that is another by now
+// comes with the next delta.
+func (p *Partition) bring(ctx context.Context, from source, keys []Key) error {
+	vectors, err := from.vectors(ctx, keys)
+	if err != nil {
+		return fmt.Errorf("load vectors: %w", err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e, ok := p.s.vectors.(VectorEncoder)
+	if !ok {
+		return nil
+	}
+	var rows []int
+	var vecs [][]float32
+	for _, k := range keys {
+		if row := p.s.find(k); row != none {
+			rows, vecs = append(rows, int(row)), append(vecs, vectors[k])
+		}
+	}
+	e.Bring(rows, vecs)
+	return nil
 }
 
 // Watermark is the change number that the index has seen, 0 for none.
@@ -190,11 +262,17 @@ func (p *Partition) Len() int { return p.Stats().Rows }
 
 // View runs f on the index held still: nothing is written until f returns. Row
 // numbers mean something inside f only. f must not block, write to the
-// partition or view it again. It returns f's error.
+// partition or view it again. It returns f's error; but a *LackError if f asked for
+// vectors that are not in memory: then what f did is worth nothing.
 func (p *Partition) View(f func(v *View) error) error {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	return f(&View{s: p.s})
+	v := &View{s: p.s}
+	err := f(v)
+	if v.lack != nil {
+		return v.lack
+	}
+	return err
 }
 
 // Stats describes an index. Bytes is approximate.
@@ -240,7 +318,18 @@ func (s *Stats) holey() bool {
 // View is a partition index held still. It lives as long as the function that
 // Partition.View runs; the attributes it hands out are immutable and live on.
 type View struct {
-	s *state
+	s    *state
+	lack *LackError // nil for nothing
+}
+
+// lacks takes an engine's error down if it is that vectors lack.
+func (v *View) lacks(err error) {
+	var more *LackError
+	if errors.As(err, &more) {
+		v.lack = cmp.Or(v.lack, &LackError{})
+		v.lack.Rows = append(v.lack.Rows, more.Rows...)
+		v.lack.Keys = append(v.lack.Keys, v.s.keys(more.Rows)...)
+	}
 }
 
 // Watermark is the change number of what the view shows.
@@ -325,13 +414,16 @@ func (v *View) ScoreWords(query string, admitted *Bitmap, rows []int) (scores []
 
 // SearchVector returns the best k admitted rows by cosine: see VectorEngine. A
 // nil set admits nothing. The caller sees to it that vec is of Model. Errors:
-// *DimensionError, ErrNotFinite, ErrZeroVector; none while there are no vectors.
+// *DimensionError, ErrNotFinite, ErrZeroVector, *LackError; none while there are no
+// vectors.
 func (v *View) SearchVector(vec []float32, admitted *Bitmap, k int) ([]Hit, error) {
 	admitted, ok := v.narrow(admitted)
 	if !ok || v.s.vectors == nil {
 		return nil, nil
 	}
-	return v.s.vectors.Search(vec, admitted, k)
+	hits, err := v.s.vectors.Search(vec, admitted, k)
+	v.lacks(err)
+	return hits, err
 }
 
 // ScoreVector returns the cosines that SearchVector would give rows, in their
@@ -342,7 +434,9 @@ func (v *View) ScoreVector(vec []float32, rows []int) ([]float64, error) {
 	if !can {
 		return make([]float64, len(rows)), nil
 	}
-	return scorer.Score(vec, rows)
+	scores, err := scorer.Score(vec, rows)
+	v.lacks(err)
+	return scores, err
 }
 
 // narrow turns an admitted set into what engines take, nil for all rows, and

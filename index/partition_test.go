@@ -60,9 +60,15 @@ type answer struct {
 	Bound          float64
 }
 
-func ask(t testing.TB, p *index.Partition, query string, vec []float32, admit func(*index.Attr) bool, k int) (a answer) {
+func ask(t testing.TB, p *index.Partition, query string, vec []float32, admit func(*index.Attr) bool, k int) answer {
 	t.Helper()
-	err := p.View(func(v *index.View) error {
+	return askIn(t, p.View, query, vec, admit, k)
+}
+
+// askIn is ask of what view runs a function on.
+func askIn(t testing.TB, view func(func(*index.View) error) error, query string, vec []float32, admit func(*index.Attr) bool, k int) (a answer) {
+	t.Helper()
+	err := view(func(v *index.View) error {
 		admitted := v.Admit(admit)
 		a.Admitted = admitted.Count()
 		hits, err := v.SearchVector(vec, admitted, k)

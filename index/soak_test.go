@@ -51,11 +51,11 @@ type source struct {
 
 func newSoak() *soak {
 	s := &soak{sources: make([]source, 6), queries: indextest.Texts(20, 77), vectors: indextest.Clustered(20, dim, 77)}
-	s.m = index.New(s.load, graphs(300), &index.Options{Budget: 1500 << 10})
+	s.m = index.New(s.load, graphs(300), &index.Options{Budget: 1500 << 10, Vectors: s.vectorsOf})
 	return s
 }
 
-func (s *soak) load(_ context.Context, name string, since int64, _ func(index.Delta)) (index.Delta, error) {
+func (s *soak) load(_ context.Context, name string, since int64, early *index.Early) (index.Delta, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var i int
@@ -69,7 +69,27 @@ func (s *soak) load(_ context.Context, name string, since int64, _ func(index.De
 			d.Rows = append(d.Rows, r)
 		}
 	}
+	if early != nil && early.Vectors != nil {
+		stream(d, early)
+	}
 	return d, nil
+}
+
+// vectorsOf is the source's index.VectorsFunc.
+func (s *soak) vectorsOf(_ context.Context, name string, keys []index.Key) (map[index.Key][]float32, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var i int
+	if _, err := fmt.Sscan(name, &i); err != nil {
+		return nil, err
+	}
+	out := make(map[index.Key][]float32, len(keys))
+	for _, r := range s.sources[i].rows {
+		if slices.Contains(keys, r.Key) {
+			out[r.Key] = slices.Clone(r.Vector)
+		}
+	}
+	return out, nil
 }
 
 // write adds some rows and, now and then, takes the oldest away.
@@ -111,7 +131,8 @@ func (s *soak) run(t *testing.T, worker int, stop <-chan struct{}) {
 		}
 		p := get(t, s.m, name, change)
 		q := rng.IntN(len(s.queries))
-		a := ask(t, p, s.queries[q], s.vectors[q], everyone, 10)
+		view := func(f func(*index.View) error) error { return s.m.View(context.Background(), name, change, f) }
+		a := askIn(t, view, s.queries[q], s.vectors[q], everyone, 10)
 		if len(a.Vectors) != min(10, a.Admitted) {
 			t.Errorf("%d hits of %d rows", len(a.Vectors), a.Admitted)
 		}

@@ -46,15 +46,12 @@ func newState(engines Engines, d *Delta) (*state, error) {
 }
 
 // beginState is newState for a delta whose vectors are yet to come, for complete;
-// nil if it does not fit. Most rows have a vector: there is room for one each.
+// nil if it does not fit.
 func beginState(engines Engines, d *Delta) *filling {
 	s := emptyState(engines, d)
 	f, err := s.begin(d)
 	if err != nil {
 		return nil
-	}
-	if d.Dim > 0 && engines.Vectors != nil {
-		s.vectors = engines.Vectors(d.Dim, len(d.Rows))
 	}
 	f.words()
 	return f
@@ -62,11 +59,7 @@ func beginState(engines Engines, d *Delta) *filling {
 
 // complete is finish for a delta that was begun without its vectors.
 func (f *filling) complete(d *Delta) error {
-	if dimOf(d) == 0 {
-		f.s.vectors = nil
-	} else if f.s.vectors == nil {
-		f.s.openVectors(d)
-	}
+	f.s.openVectors(d)
 	return f.finish(d)
 }
 
@@ -108,7 +101,6 @@ type filling struct {
 	s       *state
 	rows    []Row
 	numbers []int
-	own     bool // vectors are the engine's to keep
 }
 
 // begin checks a delta and places its rows.
@@ -129,7 +121,7 @@ func (s *state) begin(d *Delta) (*filling, error) {
 	for i := range rows {
 		numbers[i] = s.place(&rows[i].Attr)
 	}
-	return &filling{s: s, rows: rows, numbers: numbers, own: d.own}, nil
+	return &filling{s: s, rows: rows, numbers: numbers}, nil
 }
 
 // words moves the texts into the word engine.
@@ -140,43 +132,15 @@ func (f *filling) words() {
 	}
 }
 
-// finish moves the vectors into theirs, which ends the application of d.
+// finish puts the vectors into theirs, which ends the application of d.
 func (f *filling) finish(d *Delta) error {
-	if err := f.vectors(); err != nil {
-		return err
-	}
-	f.s.change = d.Change
-	return nil
-}
-
-func (f *filling) vectors() error {
-	k, can := f.s.vectors.(VectorKeeper)
-	if can && f.own && !f.s.hasVectors() { // so that no row has one yet
-		return f.keep(k)
-	}
 	for i := range f.rows {
 		if err := f.s.setVector(f.numbers[i], f.rows[i].Vector); err != nil {
 			return err
 		}
 		f.rows[i].Vector = nil
 	}
-	return nil
-}
-
-// keep is setVector for all rows at once.
-func (f *filling) keep(k VectorKeeper) error {
-	numbers, vecs := make([]int, 0, len(f.rows)), make([][]float32, 0, len(f.rows))
-	for i := range f.rows {
-		if vec := f.rows[i].Vector; len(vec) > 0 {
-			numbers, vecs = append(numbers, f.numbers[i]), append(vecs, vec)
-		}
-		f.rows[i].Vector = nil
-	}
-	for i, err := range k.Keep(numbers, vecs) {
-		if err := f.s.refused(numbers[i], err); err != nil {
-			return err
-		}
-	}
+	f.s.change = d.Change
 	return nil
 }
 
@@ -309,6 +273,15 @@ func (s *state) find(k Key) int32 {
 		return row
 	}
 	return none
+}
+
+// keys are those of live rows.
+func (s *state) keys(rows []int) []Key {
+	keys := make([]Key, len(rows))
+	for i, row := range rows {
+		keys[i] = s.attrs[row].Key
+	}
+	return keys
 }
 
 // source returns the row of the episode that an item was made from, none if it is

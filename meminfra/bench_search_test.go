@@ -195,10 +195,31 @@ func BenchmarkSearch(b *testing.B) {
 	})
 }
 
+// awaitVectors waits until an index has all vectors, which come in the background.
+func awaitVectors(b *testing.B, ml *meminfra.MemoryLayer, user string) {
+	last := int64(-1)
+	for {
+		s, err := ml.IndexStatus(context.Background(), meminfra.IndexRequest{UserID: user})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if s.Bytes == last {
+			return
+		}
+		last = s.Bytes
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
 // BenchmarkSearchFirst is the first search of a process: it builds the index
 // from SQL.
 func BenchmarkSearchFirst(b *testing.B) {
 	withMemories(b, func(b *testing.B, open func() *meminfra.MemoryLayer, user string) {
-		timed(b, func(i int) time.Duration { return askingOf(b, open(), user)(i) })
+		timed(b, func(i int) time.Duration {
+			ml := open()
+			took := askingOf(b, ml, user)(i)
+			awaitVectors(b, ml, user)
+			return took
+		})
 	})
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/meminfra/memory-layer/meminfra"
@@ -231,4 +234,51 @@ func make16(x float32) []float32 {
 	v := make([]float32, 16)
 	v[0] = x
 	return v
+}
+
+// A large memory is searched before its vectors are all in memory. What is found
+// meanwhile is what is found ever after, whoever writes beside it.
+func TestFirstSearchesOfALargeMemory(t *testing.T) {
+	const dim, n = 1536, 720 // whose vectors a load does not keep
+	embedder := withEmbedder(newShelf(dim, questions()))
+	onStores(t, func(t *testing.T, store storage.Store) {
+		open := func() *meminfra.MemoryLayer { return newLayer(t, store, frozen, randomIDs, embedder) }
+		find := func(ml *meminfra.MemoryLayer, question string) []meminfra.SearchHit {
+			res := mustSearch(t, ml, meminfra.SearchRequest{UserID: "ada", Query: question, Limit: 100})
+			if len(res.Hits) != 100 || len(res.Degraded) > 0 {
+				t.Errorf("%q: %d hits, degraded %v", question, len(res.Hits), res.Degraded)
+			}
+			return res.Hits
+		}
+		all := open()
+		mustAdd(t, all, addTo("ada", "c", chatter(n)...))
+		whole, err := all.Reindex(t.Context(), meminfra.IndexRequest{UserID: "ada"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range questions()[:5] {
+			first := open()
+			lean, err := first.IndexStatus(t.Context(), meminfra.IndexRequest{UserID: "ada", Load: true})
+			if err != nil || lean.Vectors < n || runtime.GOARCH == "amd64" && lean.Bytes > whole.Bytes-4*dim*n {
+				t.Errorf("%+v, %v; whole it is %+v", lean, err, whole)
+			}
+			sameHits(t, "at first: "+q, find(first, q), find(all, q))
+		}
+		beside := open()
+		var both sync.WaitGroup
+		both.Go(func() {
+			for ten := range slices.Chunk(statements(300), 10) {
+				if _, err := all.Add(t.Context(), addTo("ada", "d", ten...)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		for _, q := range questions() {
+			find(beside, q)
+		}
+		both.Wait()
+		for _, q := range questions() {
+			sameHits(t, "beside a writer: "+q, find(beside, q), find(all, q))
+		}
+	})
 }

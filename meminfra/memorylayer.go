@@ -124,9 +124,10 @@ func New(store storage.Store, opts *Options) (*MemoryLayer, error) {
 		return nil, err
 	}
 	load := retrieve.Load(store, m.embedder.Model(), m.embedder.Dim(), m.isPrivate)
+	vectors := retrieve.Vectors(store, m.embedder.Model())
 	m.retriever = &retrieve.Retriever{
 		Store:    store,
-		Index:    index.New(load, engines(), &index.Options{Budget: opts.IndexBudget}),
+		Index:    index.New(load, engines(), &index.Options{Budget: opts.IndexBudget, Vectors: vectors}),
 		Embedder: m.embedder,
 		Registry: m.registry,
 		Now:      m.now,

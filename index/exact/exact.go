@@ -14,8 +14,8 @@ type Index struct {
 }
 
 var (
-	_ index.VectorScorer = (*Index)(nil)
-	_ index.VectorKeeper = (*Index)(nil)
+	_ index.VectorScorer  = (*Index)(nil)
+	_ index.VectorEncoder = (*Index)(nil)
 )
 
 // New returns an empty index for vectors of dim components. Rows is a hint of
@@ -46,21 +46,36 @@ func (x *Index) Set(row int, vec []float32) (err error) {
 	return nil
 }
 
-// Keep is Set without a copy: see index.VectorKeeper. Errors: those of Set.
-func (x *Index) Keep(rows []int, vecs [][]float32) []error { return x.block.Keep(rows, vecs) }
+// Encode takes in a vector for a row that Place will name, and keeps no copy if
+// they are many: see index.VectorEncoder. Errors: those of Set.
+func (x *Index) Encode(vec []float32) error { return x.block.Encode(vec) }
+
+// Place names the rows of what Encode has taken.
+func (x *Index) Place(rows []int) { x.block.Place(rows) }
+
+// Lacks returns at most n rows whose vectors are not here.
+func (x *Index) Lacks(n int) []int { return x.block.Lacks(n) }
+
+// Bring takes the vectors of rows that lack them; others than were encoded are
+// not taken, and their rows deleted.
+func (x *Index) Bring(rows []int, vecs [][]float32) {
+	for _, row := range x.block.Bring(rows, vecs) {
+		x.Delete(row)
+	}
+}
 
 // Delete takes row out.
 func (x *Index) Delete(row int) { x.block.Remove(row) }
 
 // Search returns the k admitted rows (nil: all rows) with the highest cosine to
 // vec, best first, ties by ascending row. The result is exact, and its scores
-// are the same bit by bit on every machine. Errors: those of Set.
+// are the same bit by bit on every machine. Errors: those of Set, *index.LackError.
 func (x *Index) Search(vec []float32, admitted *index.Bitmap, k int) ([]index.Hit, error) {
 	return x.block.Search(vec, admitted, k)
 }
 
 // Score returns the cosines of vec and the vectors of rows, in their order, 0 for
-// a row without one. Errors: those of Set.
+// a row without one. Errors: those of Search.
 func (x *Index) Score(vec []float32, rows []int) ([]float64, error) {
 	return x.block.Scores(vec, rows)
 }

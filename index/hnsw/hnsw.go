@@ -39,6 +39,9 @@ type Options struct {
 	Seed uint64
 	// Workers is how many goroutines Prepare uses. Default 1.
 	Workers int
+	// Lean has Encode keep no vectors, however few they are; else it keeps those
+	// of up to 4 MB.
+	Lean bool
 }
 
 // Threshold is the default number of vectors above which a graph pays: 16,000 of
@@ -58,9 +61,9 @@ type Index struct {
 }
 
 var (
-	_ index.Preparer     = (*Index)(nil)
-	_ index.VectorScorer = (*Index)(nil)
-	_ index.VectorKeeper = (*Index)(nil)
+	_ index.Preparer      = (*Index)(nil)
+	_ index.VectorScorer  = (*Index)(nil)
+	_ index.VectorEncoder = (*Index)(nil)
 )
 
 // New returns an empty index for vectors of dim components. Rows is a hint of
@@ -72,6 +75,9 @@ func New(dim, rows int, opts *Options) *Index {
 	x := &Index{block: block.New(dim, rows), opts: *opts}
 	x.opts.Threshold = max(0, cmp.Or(opts.Threshold, Threshold(dim)))
 	x.opts.Workers = max(1, opts.Workers)
+	if opts.Lean {
+		x.block.Lean()
+	}
 	return x
 }
 
@@ -115,11 +121,25 @@ func (x *Index) Set(row int, vec []float32) (err error) {
 	return nil
 }
 
-// Keep is Set without a copy: see index.VectorKeeper. Errors: those of Set.
-func (x *Index) Keep(rows []int, vecs [][]float32) []error {
-	errs := x.block.Keep(rows, vecs)
+// Encode takes in a vector for a row that Place will name, and keeps no copy if
+// they are many: see index.VectorEncoder. Errors: those of Set.
+func (x *Index) Encode(vec []float32) error { return x.block.Encode(vec) }
+
+// Place names the rows of what Encode has taken.
+func (x *Index) Place(rows []int) {
+	x.block.Place(rows)
 	x.review()
-	return errs
+}
+
+// Lacks returns at most n rows whose vectors are not here.
+func (x *Index) Lacks(n int) []int { return x.block.Lacks(n) }
+
+// Bring takes the vectors of rows that lack them; others than were encoded are
+// not taken, and their rows deleted.
+func (x *Index) Bring(rows []int, vecs [][]float32) {
+	for _, row := range x.block.Bring(rows, vecs) {
+		x.Delete(row)
+	}
 }
 
 // Delete takes row out.
@@ -150,18 +170,19 @@ func (x *Index) review() {
 }
 
 // Prepare links up to n vectors into the graph and returns how many are left to
-// link. It may run beside searches, not beside writes.
+// link: none while vectors lack, for the graph is built of all. It may run beside
+// searches, not beside writes.
 func (x *Index) Prepare(n int) (left int) {
 	x.building.Lock()
 	defer x.building.Unlock()
-	if x.linker == nil {
+	if x.linker == nil || !x.block.Whole() {
 		return 0
 	}
 	return x.linker.work(n, x.opts.Workers)
 }
 
 // Search returns the k admitted rows (nil: all rows) with the highest cosine to
-// vec, best first, ties by ascending row. Errors: those of Set.
+// vec, best first, ties by ascending row. Errors: those of Set, *index.LackError.
 func (x *Index) Search(vec []float32, admitted *index.Bitmap, k int) ([]index.Hit, error) {
 	n := x.block.Admitted(admitted)
 	if x.linker == nil || 4*n < 3*x.block.Len() {
@@ -174,12 +195,14 @@ func (x *Index) Search(vec []float32, admitted *index.Bitmap, k int) ([]index.Hi
 		}
 	}
 	hits, err := x.block.Search(vec, admitted, k)
-	x.contribute()
+	if x.block.Whole() {
+		x.contribute()
+	}
 	return hits, err
 }
 
 // Score returns the cosines of vec and the vectors of rows, in their order, 0 for
-// a row without one. Errors: those of Set.
+// a row without one. Errors: those of Search.
 func (x *Index) Score(vec []float32, rows []int) ([]float64, error) {
 	return x.block.Scores(vec, rows)
 }

@@ -47,6 +47,7 @@ func (s suite) run(t *testing.T) {
 	t.Run("Scale", s.scale)
 	t.Run("Together", s.together)
 	t.Run("Score", s.score)
+	t.Run("Encoded", s.encoded)
 }
 
 // score proves that an engine that can score given rows gives each what a search

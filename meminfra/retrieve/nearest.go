@@ -27,6 +27,7 @@ func (rd *Reading) Nearest(ctx context.Context, partition string, vector []float
 				a.Kind != string(memory.KindSummary) && now.admits(a)
 		})
 		hits, err := v.SearchVector(vector, open, k)
+		near = nil
 		for _, h := range hits {
 			if h.Score > least {
 				near = append(near, Neighbour{v.Attr(h.Row).ID, h.Score})
@@ -40,16 +41,12 @@ func (rd *Reading) Nearest(ctx context.Context, partition string, vector []float
 	return near
 }
 
-// viewNow runs f on the partition's index, brought up to where it stands now: an
-// Add has written to it since it began.
+// viewNow is Reading.view, brought up to where the partition stands now: an Add
+// has written to it since it began.
 func (r *Retriever) viewNow(ctx context.Context, partition string, f func(*index.View) error) error {
 	heads, err := r.Store.Heads(ctx, partition)
 	if err != nil {
 		return err
 	}
-	p, err := r.Index.Get(ctx, partition, heads[partition].Change)
-	if err != nil {
-		return err
-	}
-	return p.View(f)
+	return r.Index.View(ctx, partition, heads[partition].Change, f)
 }

@@ -67,13 +67,10 @@ func (rd *Reading) Partitions() []memory.Partition {
 }
 
 // view runs f on the partition's index, brought up to where the partition stood
-// when the read began. A partition that does not exist is empty.
+// when the read began. A partition that does not exist is empty. It may run f
+// several times: see index.Manager.View.
 func (rd *Reading) view(ctx context.Context, partition string, f func(*index.View) error) error {
-	p, err := rd.Index.Get(ctx, partition, rd.heads[partition].Change)
-	if err != nil {
-		return err
-	}
-	return p.View(f)
+	return rd.Index.View(ctx, partition, rd.heads[partition].Change, f)
 }
 
 // Admits reports whether he may read an item, whatever its status: it came

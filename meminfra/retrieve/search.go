@@ -48,11 +48,7 @@ func (r *Retriever) Search(ctx context.Context, q Query) (*Result, error) {
 		return nil, err
 	}
 	s.adm.rights = rd.Rights
-	var ranked []*candidate
-	err = rd.view(ctx, s.partition.ID(), func(v *index.View) error {
-		ranked = s.rank(v, embed)
-		return nil
-	})
+	ranked, err := s.rankIn(ctx, rd, embed)
 	if err != nil {
 		return nil, err
 	}
@@ -146,6 +142,18 @@ func (c *candidate) why() Explanation {
 		why.Signals = *c.signals
 	}
 	return why
+}
+
+// rankIn ranks the rows of the partition; again from where it began, if they are
+// to be ranked again.
+func (s *search) rankIn(ctx context.Context, rd *Reading, embed func(*ask) []float32) (ranked []*candidate, err error) {
+	begun := *s
+	err = rd.view(ctx, s.partition.ID(), func(v *index.View) error {
+		*s = begun
+		ranked = s.rank(v, embed)
+		return nil
+	})
+	return ranked, err
 }
 
 // rank runs the branches over the admitted rows, fuses them, and lets the

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/meminfra/memory-layer/index"
 	"github.com/meminfra/memory-layer/intent"
 	"github.com/meminfra/memory-layer/meminfra/memory"
 	"github.com/meminfra/memory-layer/meminfra/storage"
@@ -80,11 +79,7 @@ func (s *search) searchShared(ctx context.Context, rd *Reading, p memory.Partiti
 	part := *s
 	part.partition, part.limit, part.degraded, part.query.SkipTrace = p, limit, nil, true
 	part.route = intent.Route(s.query.Text) // whatever his own memory had rows for
-	var ranked []*candidate
-	err := rd.view(ctx, p.ID(), func(v *index.View) error {
-		ranked = part.rank(v, embed)
-		return nil
-	})
+	ranked, err := part.rankIn(ctx, rd, embed)
 	if err != nil {
 		return nil, err
 	}

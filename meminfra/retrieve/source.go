@@ -13,14 +13,19 @@ import (
 // partition written after a change number, with vectors of one model only.
 // isPrivate is that of a Retriever.
 func Load(store storage.Reader, model string, dim int, isPrivate func(*memory.Episode) bool) index.LoadFunc {
-	return func(ctx context.Context, partition string, since int64, early func(index.Delta)) (index.Delta, error) {
+	return func(ctx context.Context, partition string, since int64, early *index.Early) (index.Delta, error) {
 		var d index.Delta
 		take := func(c storage.Changes) {
 			d = index.Delta{Change: c.Head.Change, Reset: c.Reset, Model: model, Dim: dim, Rows: rows(c, isPrivate)}
 		}
 		p := storage.ChangesParams{Partition: partition, Since: since, Model: model}
 		if early != nil {
-			p.Rows = func(c storage.Changes) { take(c); early(d) }
+			p.Rows = func(c storage.Changes) { take(c); early.Rows(d) }
+			if early.Vectors != nil {
+				p.Vectors = func(change int64, n int) func(*memory.Embedding) error {
+					return handing(early.Vectors(change, dim, n))
+				}
+			}
 		}
 		c, err := store.Changes(ctx, p)
 		if err != nil {
@@ -29,22 +34,53 @@ func Load(store storage.Reader, model string, dim int, isPrivate func(*memory.Ep
 		if d.Rows == nil || d.Change != c.Head.Change {
 			take(c)
 		}
-		setVectors(d.Rows, c.Embeddings)
+		vectors := vectorsOf(c.Embeddings)
+		for i := range d.Rows {
+			d.Rows[i].Vector = vectors[d.Rows[i].Key]
+		}
 		return d, nil
 	}
 }
 
-// setVectors gives the rows their vectors.
-func setVectors(list []index.Row, embeddings []memory.Embedding) {
+// handing hands on the vectors that index rows have.
+func handing(to func(index.Key, []float32)) func(*memory.Embedding) error {
+	return func(e *memory.Embedding) error {
+		if k, ok := vectorOf(e); ok {
+			to(k, e.Vector)
+		}
+		return nil
+	}
+}
+
+// Vectors returns what reads vectors of one model again for an index manager.
+func Vectors(store storage.Reader, model string) index.VectorsFunc {
+	return func(ctx context.Context, partition string, keys []index.Key) (map[index.Key][]float32, error) {
+		p := storage.EmbeddingsParams{Partition: partition, Model: model}
+		for _, k := range keys {
+			if k.Owner == index.Item {
+				p.Items = append(p.Items, k.ID)
+			} else {
+				p.Episodes = append(p.Episodes, k.ID)
+			}
+		}
+		list, err := store.Embeddings(ctx, p)
+		return vectorsOf(list), err
+	}
+}
+
+func vectorsOf(embeddings []memory.Embedding) map[index.Key][]float32 {
 	vectors := make(map[index.Key][]float32, len(embeddings))
 	for i := range embeddings {
-		if e := &embeddings[i]; e.Part == 0 && len(e.Vector) > 0 {
-			vectors[ownerKey(e.OwnerKind, e.OwnerID)] = e.Vector
+		if k, ok := vectorOf(&embeddings[i]); ok {
+			vectors[k] = embeddings[i].Vector
 		}
 	}
-	for i := range list {
-		list[i].Vector = vectors[list[i].Key]
-	}
+	return vectors
+}
+
+// vectorOf returns the row that an embedding is the vector of, if it is one's.
+func vectorOf(e *memory.Embedding) (index.Key, bool) {
+	return ownerKey(e.OwnerKind, e.OwnerID), e.Part == 0 && len(e.Vector) > 0
 }
 
 // rows makes index rows of episodes and items, in the order of both, without

@@ -6,12 +6,15 @@
 // computed from codes can be off. So a search looks at the codes of all vectors
 // and at the few vectors that the bound cannot rule out, and still returns
 // exactly what looking at every vector would.
+//
+// That is why a block can do without most vectors: see Encode. What a search then
+// lacks it names, and finds once that was brought.
 package block
 
 import (
+	"cmp"
 	"math"
-	"runtime"
-	"sync"
+	"slices"
 
 	"github.com/meminfra/memory-layer/index"
 	"github.com/meminfra/memory-layer/index/internal/kernel"
@@ -26,9 +29,14 @@ const None = -1
 type Block struct {
 	dim    int
 	length int         // of a vector in memory: dim padded
-	floats [][]float32 // by slot
+	floats [][]float32 // by slot; nil where the vector is not here
 	spare  [][]float32 // what removed rows left
 	room   []float32   // for the vectors to come
+	lean   bool        // Encode keeps no vectors
+	lacks  int         // live slots whose vector is not here
+	seen   int         // slots before this one lack none
+	unit   []float32   // scratch of Encode and Bring
+	code   []int8      // and of Bring
 	codes  []int8
 	scale  []float32
 	slack  []float32
@@ -37,6 +45,10 @@ type Block struct {
 	held   *index.Bitmap
 	live   int
 }
+
+// many is how many components of vectors are worth reading twice to have them out
+// of the way at first: 4 MB of them.
+const many = 1 << 20
 
 // New returns an empty block for vectors of dim components; rows is a hint of
 // how many will come.
@@ -49,8 +61,12 @@ func New(dim, rows int) *Block {
 	if b.Coded() {
 		b.codes = pages.Make[int8](b.length * rows)
 	}
+	b.lean = b.Coded() && kernel.Fast() && b.length*rows >= many
 	return b
 }
+
+// Lean has Encode keep no vectors, however few they are.
+func (b *Block) Lean() { b.lean = b.Coded() }
 
 // Dim is the length of all vectors.
 func (b *Block) Dim() int { return b.dim }
@@ -67,7 +83,7 @@ func (b *Block) Coded() bool { return b.length <= kernel.MaxDim }
 // Bytes is what the block costs in memory, approximately.
 func (b *Block) Bytes() int64 {
 	const header = 24
-	vectors := int64(len(b.floats)+len(b.spare))*int64(4*b.length) + header*int64(cap(b.floats)+cap(b.spare))
+	vectors := int64(len(b.floats)-b.lacks+len(b.spare))*int64(4*b.length) + header*int64(cap(b.floats)+cap(b.spare))
 	room := cap(b.room) - len(b.room)
 	return vectors + 4*int64(room+cap(b.rows)+cap(b.slots)+cap(b.scale)+cap(b.slack)) + int64(cap(b.codes))
 }
@@ -91,7 +107,7 @@ func (b *Block) Slot(row int) int32 {
 	return b.slots[row]
 }
 
-// Vector returns the unit vector in a slot, padded.
+// Vector returns the unit vector in a slot, padded; nil if it is not here.
 func (b *Block) Vector(slot int32) []float32 { return b.floats[slot] }
 
 // Code returns the codes of a slot.
@@ -120,10 +136,126 @@ func (b *Block) Unit(dst, vec []float32) ([]float32, error) {
 
 // Append puts a unit vector from Unit in a new slot for row, which has none.
 func (b *Block) Append(row int, unit []float32) {
+	b.name(b.add(b.copied(unit), unit), row)
+}
+
+// Encode is Append for a row that Place will name, and keeps no vector if they are
+// many. Errors: those of Unit.
+func (b *Block) Encode(vec []float32) (err error) {
+	if b.unit, err = b.Unit(b.unit, vec); err != nil {
+		return err
+	}
+	if b.lean {
+		b.add(nil, b.unit)
+	} else {
+		b.add(b.copied(b.unit), b.unit)
+	}
+	return nil
+}
+
+// Place names the rows of what Encode has put into an empty block, one after the
+// other; None for no row. The slots are put in the order of the rows.
+func (b *Block) Place(rows []int) {
+	order := make([]int32, len(rows)) // old slots, those of no row last
+	for i := range order {
+		order[i] = int32(i)
+	}
+	byRow := func(i, j int32) int { return cmp.Compare(uint(rows[i]), uint(rows[j])) }
+	if !slices.IsSortedFunc(order, byRow) {
+		slices.SortFunc(order, byRow)
+		b.arrange(slices.Clone(order))
+	}
+	for slot, i := range order {
+		if rows[i] == None {
+			b.truncate(slot)
+			break
+		}
+		b.name(int32(slot), rows[i])
+	}
+}
+
+// arrange puts the slots, none of which has a row, in an order, which it uses up.
+func (b *Block) arrange(order []int32) {
+	const moved = -1
+	code := make([]int8, b.length)
+	for first := range order {
+		if order[first] == moved || order[first] == int32(first) {
+			continue
+		}
+		// Around a ring of slots: what is in each goes to the one before.
+		floats, scale, slack := b.floats[first], b.scale[first], b.slack[first]
+		if b.Coded() {
+			copy(code, b.Code(int32(first)))
+		}
+		to := int32(first)
+		for order[to] != int32(first) {
+			from := order[to]
+			b.move(to, from)
+			order[to], to = moved, from
+		}
+		b.floats[to], b.scale[to], b.slack[to], order[to] = floats, scale, slack, moved
+		if b.Coded() {
+			copy(b.Code(to), code)
+		}
+	}
+}
+
+// Lacks returns at most n rows whose vector is not here, in the order of slots.
+func (b *Block) Lacks(n int) (rows []int) {
+	if b.lacks == 0 {
+		return nil
+	}
+	for slot := b.seen; slot < len(b.rows) && len(rows) < n; slot++ {
+		if b.rows[slot] != None && b.floats[slot] == nil {
+			rows = append(rows, int(b.rows[slot]))
+		} else if len(rows) == 0 {
+			b.seen = slot + 1
+		}
+	}
+	return rows
+}
+
+// Whole reports whether the vectors of all rows are here.
+func (b *Block) Whole() bool { return b.lacks == 0 }
+
+// Bring is given vectors of rows that lack them, to keep and to change. It returns
+// the rows whose vector is not the one that was encoded.
+func (b *Block) Bring(rows []int, vecs [][]float32) (others []int) {
+	for i, row := range rows {
+		slot := b.Slot(row)
+		switch {
+		case slot == None || b.floats[slot] != nil:
+		case b.isOf(slot, vecs[i]):
+			vec := vecs[i]
+			if b.dim < b.length {
+				vec = make([]float32, b.length)
+			}
+			copy(vec, b.unit)
+			b.floats[slot] = vec
+			b.lacks--
+		default:
+			others = append(others, row)
+		}
+	}
+	return others
+}
+
+// isOf reports whether a slot has the codes of a vector, and scales it to b.unit.
+func (b *Block) isOf(slot int32, vec []float32) (is bool) {
+	var err error
+	if b.unit, err = b.Unit(b.unit, vec); err != nil {
+		return false
+	}
+	b.code = resize(b.code, b.length)
+	scale, slack := encode(b.code, b.unit)
+	return scale == b.scale[slot] && slack == b.slack[slot] && slices.Equal(b.code, b.Code(slot))
+}
+
+// copied returns a copy of a vector in memory of the block.
+func (b *Block) copied(unit []float32) []float32 {
 	to := b.fresh()
 	copy(to, unit)
-	b.add(row, to)
-	b.encode(b.slots[row])
+	return to
 }
 
 // fresh returns memory for a vector.
@@ -143,76 +275,49 @@ func (b *Block) fresh() []float32 {
 	return b.room[from : from+b.length : from+b.length]
 }
 
-// Keep is Append of a vector for each of rows, on all processors: one that needs
-// no padding stays where it lies and is scaled there. It returns the errors of
-// Unit by vector; those that have one are left out.
-func (b *Block) Keep(rows []int, vecs [][]float32) []error {
-	errs := make([]error, len(rows))
-	for i, vec := range vecs {
-		switch {
-		case len(vec) != b.dim:
-			errs[i] = &index.DimensionError{Want: b.dim, Got: len(vec)}
-		case b.dim == b.length:
-			b.add(rows[i], vec[:b.length:b.length])
-		default:
-			b.add(rows[i], b.fresh())
-		}
-	}
-	const few = 256
-	each := max(few, 1+len(rows)/runtime.GOMAXPROCS(0))
-	var all sync.WaitGroup
-	for from := 0; from < len(rows); from += each {
-		all.Go(func() {
-			for i := from; i < min(from+each, len(rows)); i++ {
-				if slot := b.Slot(rows[i]); errs[i] == nil {
-					if errs[i] = index.Unit(b.Vector(slot)[:b.dim], vecs[i]); errs[i] == nil {
-						b.encode(slot)
-					}
-				}
-			}
-		})
-	}
-	all.Wait()
-	for i, err := range errs {
-		if err != nil {
-			b.Remove(rows[i])
-		}
-	}
-	return errs
-}
-
-// add makes a slot for row with a vector that is yet to be encoded.
-func (b *Block) add(row int, vec []float32) {
-	slot := int32(len(b.rows))
-	b.rows = append(b.rows, int32(row))
+// add makes a slot of no row for a vector, which is kept as vec, nil for not at
+// all.
+func (b *Block) add(vec, unit []float32) (slot int32) {
+	slot = int32(len(b.rows))
+	b.rows = append(b.rows, None)
 	b.floats = append(b.floats, vec)
 	if b.Coded() {
 		b.codes = grow(b.codes, b.length)
 	}
 	b.scale = append(b.scale, 0)
 	b.slack = append(b.slack, 0)
+	b.write(slot, unit)
+	return slot
+}
+
+// name gives a slot its row.
+func (b *Block) name(slot int32, row int) {
+	b.rows[slot] = int32(row)
 	for len(b.slots) <= row {
 		b.slots = append(b.slots, None)
 	}
 	b.slots[row] = slot
 	b.held.Set(row)
 	b.live++
+	if b.floats[slot] == nil {
+		b.lacks++
+	}
 }
 
 // Replace puts a unit vector from Unit in place of what is in slot.
 func (b *Block) Replace(slot int32, unit []float32) {
+	if b.floats[slot] == nil {
+		b.floats[slot] = b.fresh()
+		b.lacks--
+	}
 	copy(b.Vector(slot), unit)
-	b.encode(slot)
+	b.write(slot, unit)
 }
 
-// Holds reports whether unit, from Unit, is what is in slot.
+// Holds reports whether unit, from Unit, is what is in slot; false if the vector
+// is not here.
 func (b *Block) Holds(slot int32, unit []float32) bool {
-	for i, v := range b.Vector(slot) {
-		if v != unit[i] {
-			return false
-		}
-	}
-	return true
+	return slices.Equal(b.Vector(slot), unit)
 }
 
 // Remove takes row out; the vector in the last slot moves into its place.
@@ -240,6 +345,9 @@ func (b *Block) Kill(row int) {
 }
 
 func (b *Block) release(row int) {
+	if b.floats[b.slots[row]] == nil {
+		b.lacks--
+	}
 	b.slots[row] = None
 	b.held.Clear(row)
 	b.live--
@@ -262,6 +370,7 @@ func (b *Block) move(to, from int32) {
 	if to == from {
 		return
 	}
+	b.seen = min(b.seen, int(to))
 	b.floats[to], b.floats[from] = b.floats[from], b.floats[to]
 	if b.Coded() {
 		copy(b.Code(to), b.Code(from))
@@ -275,8 +384,10 @@ func (b *Block) move(to, from int32) {
 // truncate keeps the first n slots and wipes the rest.
 func (b *Block) truncate(n int) {
 	for _, v := range b.floats[n:] {
-		clear(v)
-		b.spare = append(b.spare, v)
+		if v != nil {
+			clear(v)
+			b.spare = append(b.spare, v)
+		}
 	}
 	clear(b.floats[n:])
 	b.floats = b.floats[:n]
@@ -287,39 +398,17 @@ func (b *Block) truncate(n int) {
 	b.rows, b.scale, b.slack = b.rows[:n], b.scale[:n], b.slack[:n]
 }
 
-// encode computes codes, scale and slack of a slot.
-func (b *Block) encode(slot int32) {
+// write computes codes, scale and slack of a slot.
+func (b *Block) write(slot int32, unit []float32) {
 	if b.Coded() {
-		code, unit := b.Code(slot), b.Vector(slot)
-		scale, rest := quantise(code, unit, kernel.MaxCode)
-		b.scale[slot], b.slack[slot] = scale, roundUp(rest)
+		b.scale[slot], b.slack[slot] = encode(b.Code(slot), unit)
 	}
 }
 
-// quantise writes unit as multiples, of at most the given size, of a scale, and
-// returns a bound of the length of what they leave out that is hardly above it.
-func quantise[T int8 | int16](codes []T, unit []float32, most int) (scale float32, rest float64) {
-	var peak, peak1 uint32 // of absolute values; bits of such order like numbers
-	for i := 0; i+1 < len(unit); i += 2 {
-		peak = max(peak, math.Float32bits(unit[i])&math.MaxInt32)
-		peak1 = max(peak1, math.Float32bits(unit[i+1])&math.MaxInt32)
-	}
-	scale = math.Float32frombits(max(peak, peak1)) / float32(most)
-	inverse := 1 / scale
-	const round = 3 << 22 // adding it leaves the nearest integer in the lowest bits
-	var sum, sum1 float64
-	codes = codes[:len(unit)]
-	for i := 0; i+1 < len(unit); i += 2 {
-		v, v1 := float32(unit[i]*inverse), float32(unit[i+1]*inverse)
-		n, n1 := float32(v+round), float32(v1+round)
-		codes[i] = T(int32(math.Float32bits(n)) - 0x4B400000)
-		codes[i+1] = T(int32(math.Float32bits(n1)) - 0x4B400000)
-		rest, rest1 := float64(v-float32(n-round)), float64(v1-float32(n1-round)) // exactly
-		sum += float64(rest * rest)
-		sum1 += float64(rest1 * rest1)
-	}
-	const rounding = 3e-7 // of inverse and of the multiples of it, in a vector of length 1
-	return scale, float64(scale)*math.Sqrt(sum+sum1) + rounding
+// encode writes the codes of unit and returns their scale and slack.
+func encode(codes []int8, unit []float32) (scale, slack float32) {
+	scale, rest := kernel.Quantise(codes, unit)
+	return scale, roundUp(rest)
 }
 
 // roundUp makes a bound of x that float32 arithmetic cannot undercut.
@@ -347,6 +436,6 @@ func resize[T any](s []T, n int) []T {
 // in the block.
 func (b *Block) Query(dst []int8, unit []float32) []int8 {
 	dst = resize(dst, b.length)
-	quantise(dst, unit, kernel.MaxCode)
+	kernel.Quantise(dst, unit)
 	return dst
 }

@@ -1,7 +1,6 @@
 package block
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -238,46 +237,48 @@ func TestScoresOnEveryMachine(t *testing.T) {
 	}
 }
 
-// Vectors kept many at once are those that were put in one by one, the bad ones
-// left out.
-func TestKeep(t *testing.T) {
-	const n = 600
-	for _, dim := range []int{64, 67} {
+// Vectors encoded in any order make the block that appending them in the order of
+// their rows makes. If they are many, it has none of them until they are brought.
+func TestPlace(t *testing.T) {
+	for _, n := range []int{1, 600, many / 64} {
 		rng := rand.New(rand.NewPCG(5, 5))
-		one, many := New(dim, 0), New(dim, 0)
-		rows, vecs := make([]int, n), make([][]float32, n)
-		var want []error
-		var unit []float32
-		for i := range rows {
-			rows[i], vecs[i] = 2*i, make([]float32, dim)
-			kinds["gauss"](rng, vecs[i])
-			switch i % 100 {
-			case 1:
-				clear(vecs[i])
-			case 2:
-				vecs[i][3] = float32(math.NaN())
-			case 3, 99:
-				vecs[i] = vecs[i][1:]
-			}
-			var err error
-			if unit, err = one.Unit(unit, vecs[i]); err == nil {
-				one.Append(rows[i], unit)
-			}
-			want = append(want, err)
-		}
-		errs := many.Keep(rows, vecs)
-		if many.Len() != one.Len() || many.Slots() != one.Slots() {
-			t.Fatalf("%d of %d vectors kept", many.Len(), one.Len())
-		}
+		placed, appended := New(60, n), New(60, n)
+		rows := rng.Perm(n)
+		vecs := make([][]float32, n) // by row
 		for i, row := range rows {
-			a, b := one.Slot(row), many.Slot(row)
-			if fmt.Sprint(errs[i]) != fmt.Sprint(want[i]) || (a == None) != (b == None) {
-				t.Fatalf("%d: vector %d is in slot %d, want %d; %v, want %v", dim, i, b, a, errs[i], want[i])
+			vecs[row] = make([]float32, 60)
+			kinds["gauss"](rng, vecs[row])
+			if err := placed.Encode(vecs[row]); err != nil {
+				t.Fatal(err)
 			}
-			if a != None && (!slices.Equal(one.Vector(a), many.Vector(b)) || !slices.Equal(one.Code(a), many.Code(b)) ||
-				one.scale[a] != many.scale[b] || one.slack[a] != many.slack[b]) {
-				t.Fatalf("%d: vector %d differs", dim, i)
+			if i%7 == 1 {
+				rows[i], vecs[row] = None, nil
 			}
+		}
+		placed.Place(rows)
+		lean := n == many/64 && kernel.Fast()
+		if lacks := placed.Lacks(n); lean != (len(lacks) > 0) || lean != (len(lacks) == placed.Len()) || lean == placed.Whole() {
+			t.Fatalf("%d of %d vectors lack", len(lacks), placed.Len())
+		}
+		for row, vec := range vecs {
+			if vec != nil {
+				unit, err := appended.Unit(nil, vec)
+				if err != nil {
+					t.Fatal(err)
+				}
+				appended.Append(row, unit)
+				if others := placed.Bring([]int{row}, [][]float32{slices.Clone(vec)}); others != nil {
+					t.Fatalf("the vector of row %d is another", row)
+				}
+			}
+		}
+		if !placed.Whole() || placed.Lacks(1) != nil || placed.Bytes() < 256*int64(placed.Len()) {
+			t.Errorf("%d vectors lack, %d bytes", placed.lacks, placed.Bytes())
+		}
+		if !slices.Equal(placed.rows, appended.rows) || !slices.Equal(placed.slots, appended.slots) || !slices.Equal(placed.codes, appended.codes) ||
+			!slices.Equal(placed.scale, appended.scale) || !slices.Equal(placed.slack, appended.slack) ||
+			!slices.EqualFunc(placed.floats, appended.floats, slices.Equal) {
+			t.Errorf("%d vectors: the block differs from one they were appended to", n)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package block
 
 import (
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/meminfra/memory-layer/index"
@@ -20,13 +21,22 @@ type scratch struct {
 	dots  []int32 // from their codes
 	upper []float32
 	top   index.Top
+	lack  []int // rows whose vectors would have to be here
+}
+
+// lacking is the error that names what lacks, nil if nothing does.
+func (sc *scratch) lacking() error {
+	if len(sc.lack) == 0 {
+		return nil
+	}
+	return &index.LackError{Rows: slices.Clone(sc.lack)}
 }
 
 var pool = sync.Pool{New: func() any { return new(scratch) }}
 
 // Search returns the k admitted rows (nil: all rows) with the highest cosine to
 // vec, best first, ties by ascending row: always exactly those, and the same
-// scores bit by bit on every machine. Errors: those of Unit.
+// scores bit by bit on every machine. Errors: those of Unit, and *index.LackError.
 func (b *Block) Search(vec []float32, admitted *index.Bitmap, k int) ([]index.Hit, error) {
 	sc := pool.Get().(*scratch)
 	defer pool.Put(sc)
@@ -36,19 +46,20 @@ func (b *Block) Search(vec []float32, admitted *index.Bitmap, k int) ([]index.Hi
 	}
 	b.choose(sc, admitted)
 	sc.top.Reset(k)
+	sc.lack = sc.lack[:0]
 	if len(sc.ids) <= k || len(sc.ids)*b.length <= small || !b.Coded() || !kernel.Fast() {
 		for _, id := range sc.ids {
-			b.offer(&sc.top, sc.unit, id)
+			b.offer(sc, id)
 		}
-		return sc.top.Hits(), nil
+	} else {
+		b.estimate(sc)
+		b.confirm(sc, k)
 	}
-	b.estimate(sc)
-	b.confirm(sc, k)
-	return sc.top.Hits(), nil
+	return sc.top.Hits(), sc.lacking()
 }
 
 // Scores returns the cosines of vec and the vectors of rows, in their order, 0 for
-// a row without one. Errors: those of Unit.
+// a row without one. Errors: those of Search.
 func (b *Block) Scores(vec []float32, rows []int) ([]float64, error) {
 	sc := pool.Get().(*scratch)
 	defer pool.Put(sc)
@@ -56,13 +67,18 @@ func (b *Block) Scores(vec []float32, rows []int) ([]float64, error) {
 	if sc.unit, err = b.Unit(sc.unit, vec); err != nil {
 		return nil, err
 	}
+	sc.lack = sc.lack[:0]
 	scores := make([]float64, len(rows))
 	for i, row := range rows {
-		if slot := b.Slot(row); slot != None {
+		switch slot := b.Slot(row); {
+		case slot == None:
+		case b.floats[slot] == nil:
+			sc.lack = append(sc.lack, row)
+		default:
 			scores[i] = b.Score(sc.unit, slot)
 		}
 	}
-	return scores, nil
+	return scores, sc.lacking()
 }
 
 // choose lists the slots of admitted rows.
@@ -78,9 +94,13 @@ func (b *Block) choose(sc *scratch, admitted *index.Bitmap) {
 	sc.ids = ids[:n]
 }
 
-// Offer pushes the row in a slot with its cosine to unit.
-func (b *Block) offer(top *index.Top, unit []float32, slot int32) {
-	top.Push(int(b.rows[slot]), b.Score(unit, slot))
+// offer pushes the row in a slot with its cosine.
+func (b *Block) offer(sc *scratch, slot int32) {
+	if b.floats[slot] == nil {
+		sc.lack = append(sc.lack, int(b.rows[slot]))
+		return
+	}
+	sc.top.Push(int(b.rows[slot]), b.Score(sc.unit, slot))
 }
 
 // Score returns the cosine of unit, from Unit, and the vector in slot.
@@ -97,7 +117,7 @@ func (b *Block) Score(unit []float32, slot int32) float64 {
 // from q·v, by float32 rounding, which margin covers.
 func (b *Block) estimate(sc *scratch) {
 	sc.wide = resize(sc.wide, b.length)
-	step, rest := quantise(sc.wide, sc.unit, kernel.MaxWide(b.length))
+	step, rest := kernel.QuantiseWide(sc.wide, sc.unit, kernel.MaxWide(b.length))
 	sc.dots = resize(sc.dots, len(sc.ids))
 	kernel.Wide(sc.wide, b.codes, sc.ids, sc.dots)
 
@@ -124,15 +144,20 @@ func (b *Block) estimate(sc *scratch) {
 func (b *Block) confirm(sc *scratch, k int) {
 	best := sc.top.Hits()
 	sc.top.Reset(k)
+	least := float32(math.Inf(1)) // that the best can score by their codes
 	for _, h := range best {
-		b.offer(&sc.top, sc.unit, sc.ids[h.Row])
+		b.offer(sc, sc.ids[h.Row])
+		least = min(least, 2*float32(h.Score)-sc.upper[h.Row])
 		sc.upper[h.Row] = float32(math.Inf(-1))
 	}
 	floor := float32(sc.top.Floor())
+	if len(sc.lack) > 0 { // no floor yet, so that all are named that may be needed
+		floor = max(floor, least)
+	}
 	for i, upper := range sc.upper {
 		if upper >= floor {
-			b.offer(&sc.top, sc.unit, sc.ids[i])
-			floor = float32(sc.top.Floor())
+			b.offer(sc, sc.ids[i])
+			floor = max(floor, float32(sc.top.Floor()))
 		}
 	}
 }

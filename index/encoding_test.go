@@ -1,0 +1,199 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/meminfra/memory-layer/index"
+	"github.com/meminfra/memory-layer/index/indextest"
+)
+
+// stream moves the vectors of a delta's rows into what takes them early, the last
+// one first.
+func stream(d index.Delta, early *index.Early) {
+	take := early.Vectors(d.Change, dim, len(d.Rows))
+	scratch := make([]float32, dim)
+	for i := range slices.Backward(d.Rows) {
+		r := &d.Rows[i]
+		if r.Vector != nil {
+			take(r.Key, append(scratch[:0], r.Vector...))
+			clear(scratch)
+			r.Vector = nil
+		}
+	}
+}
+
+// lean is a manager of an index whose load kept no vectors of these rows, and how
+// many were read again.
+func lean(t *testing.T, rows func() []index.Row, load func(index.Delta, *index.Early) index.Delta) (*index.Manager, *atomic.Int64) {
+	var read atomic.Int64
+	m := index.New(func(_ context.Context, _ string, since int64, early *index.Early) (index.Delta, error) {
+		return load(index.Delta{Change: 2, Model: "m", Dim: dim, Rows: rows()}, early), nil
+	}, graphs(0), &index.Options{Vectors: func(_ context.Context, _ string, keys []index.Key) (map[index.Key][]float32, error) {
+		out := map[index.Key][]float32{}
+		for _, r := range rows() {
+			if slices.Contains(keys, r.Key) && r.Vector != nil {
+				out[r.Key] = slices.Clone(r.Vector)
+				read.Add(1)
+			}
+		}
+		return out, nil
+	}})
+	t.Cleanup(m.Close)
+	return m, &read
+}
+
+// An index whose load kept no vectors answers as one that has them, from the first
+// question on, whatever came early.
+func TestVectorsReadAgain(t *testing.T) {
+	const n = 300
+	rows := func() []index.Row {
+		list := makeRows(n, 1, "ada")
+		list[7].Vector = nil
+		clear(list[8].Vector)
+		return list
+	}
+	for name, load := range map[string]func(index.Delta, *index.Early) index.Delta{
+		"vectors alone": func(d index.Delta, early *index.Early) index.Delta {
+			stream(d, early)
+			return d
+		},
+		"rows first": func(d index.Delta, early *index.Early) index.Delta {
+			vectors := d
+			vectors.Rows = slices.Clone(d.Rows)
+			for i := range d.Rows {
+				d.Rows[i].Vector = nil
+			}
+			early.Rows(d)
+			stream(vectors, early)
+			return d
+		},
+		"overtaken": func(d index.Delta, early *index.Early) index.Delta {
+			old := index.Delta{Change: 1, Rows: makeRows(n+9, 40, "eve")}
+			stream(old, early)
+			early.Rows(old)
+			stream(d, early)
+			return d
+		},
+		"all at once after all": func(d index.Delta, early *index.Early) index.Delta {
+			stream(index.Delta{Change: 1, Rows: makeRows(n, 40, "eve")}, early)
+			return d
+		},
+		"vectors of no row": func(d index.Delta, early *index.Early) index.Delta {
+			more := d
+			more.Rows = slices.Concat(makeRows(20, 5000, "eve"), d.Rows)
+			stream(more, early)
+			for i := range d.Rows {
+				d.Rows[i].Vector = nil
+			}
+			return d
+		},
+	} {
+		want := index.NewPartition(graphs(0))
+		apply(t, want, index.Delta{Change: 2, Reset: true, Model: "m", Dim: dim, Rows: rows()})
+		m, read := lean(t, rows, load)
+		texts, queries := indextest.Texts(5, 99), indextest.Clustered(5, dim, 99)
+		for i := range queries {
+			view := func(f func(*index.View) error) error { return m.View(t.Context(), "p", 2, f) }
+			w, g := ask(t, want, texts[i], queries[i], everyone, 10), askIn(t, view, texts[i], queries[i], everyone, 10)
+			if !reflect.DeepEqual(g, w) {
+				t.Errorf("%s: %+v, want %+v", name, g, w)
+			}
+		}
+		p, err := m.Rebuild(t.Context(), "p", 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w, g := want.Stats(), p.Stats(); g.Vectors != w.Vectors || g.BadVectors != w.BadVectors || g.Rows != w.Rows || g.Model != w.Model || g.Watermark != w.Watermark {
+			t.Errorf("%s: %+v, want %+v", name, g, w)
+		}
+		if none := name == "all at once after all"; none != (read.Load() == 0) {
+			t.Errorf("%s: %d vectors were read again", name, read.Load())
+		}
+	}
+}
+
+// All vectors come in the background once a search has needed some, and the costs
+// are booked anew.
+func TestVectorsComeInTheBackground(t *testing.T) {
+	rows := func() []index.Row { return makeRows(400, 1, "ada") }
+	m, read := lean(t, rows, func(d index.Delta, early *index.Early) index.Delta {
+		stream(d, early)
+		return d
+	})
+	query := indextest.Clustered(1, dim, 99)[0]
+	few := get(t, m, "p", 2).Stats().Bytes
+	if err := m.View(t.Context(), "p", 2, func(v *index.View) error {
+		_, err := v.SearchVector(query, v.All(), 10)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for m.Bytes() < few+400*dim*4 { // no other sign tells that they are there
+		runtime.Gosched()
+	}
+	m.Close()
+	if read.Load() != 400 {
+		t.Errorf("%d vectors were read again", read.Load())
+	}
+	if err := get(t, m, "p", 2).View(func(v *index.View) error {
+		_, err := v.SearchVector(query, v.All(), 300)
+		return err
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
+// What cannot be read fails the search that needs it and no other; a vector that
+// is another by now is nobody's until its delta comes.
+func TestVectorsReadAgainFail(t *testing.T) {
+	fail := errors.New("the source is down")
+	var failing error
+	rows := makeRows(300, 1, "ada")
+	m := index.New(func(_ context.Context, _ string, since int64, early *index.Early) (index.Delta, error) {
+		if since > 0 {
+			return index.Delta{Change: 3, Model: "m", Rows: slices.Clone(rows[:50])}, nil
+		}
+		d := index.Delta{Change: 2, Model: "m", Dim: dim, Rows: slices.Clone(rows)}
+		stream(d, early)
+		return d, nil
+	}, graphs(0), &index.Options{Vectors: func(_ context.Context, _ string, keys []index.Key) (map[index.Key][]float32, error) {
+		out := map[index.Key][]float32{}
+		for i, r := range rows {
+			if slices.Contains(keys, r.Key) && i >= 10 { // the first ten are gone
+				out[r.Key] = slices.Clone(r.Vector)
+			}
+		}
+		return out, failing
+	}})
+	defer m.Close()
+	var hits []index.Hit
+	search := func(change int64) error {
+		return m.View(t.Context(), "p", change, func(v *index.View) (err error) {
+			hits, err = v.SearchVector(rows[5].Vector, v.All(), 300)
+			return err
+		})
+	}
+	failing = fail
+	if err := search(2); !errors.Is(err, fail) {
+		t.Errorf("the source is down: %v", err)
+	}
+	if err := m.View(t.Context(), "p", 2, func(v *index.View) error { return nil }); err != nil {
+		t.Errorf("a search that needs no vector: %v", err)
+	}
+	failing = nil
+	if err := search(2); err != nil || len(hits) != 290 {
+		t.Errorf("%d hits, %v, want the 290 that are there", len(hits), err)
+	}
+	for i, v := range indextest.Clustered(10, dim, 55) {
+		rows[i].Vector = v
+	}
+	if err := search(3); err != nil || len(hits) != 300 {
+		t.Errorf("%d hits, %v, want all", len(hits), err)
+	}
+}
