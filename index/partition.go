@@ -208,7 +208,7 @@ func loadState(engines Engines, from source) (*state, error) {
 
 // fill brings the vectors that the index lacks, a few at a time.
 func (p *Partition) fill(ctx context.Context, from source) error {
-	const few = 128 // others wait while these are put in
+	const few = 512 // others wait for some 0.5 ms while these are put in; less would not lie in large pages
 	for {
 		keys := p.lacks(few)
 		if len(keys) == 0 {
