@@ -7,12 +7,11 @@
 // and at the few vectors that the bound cannot rule out, and still returns
 // exactly what looking at every vector would.
 //
-// That is why a block can do without most vectors: see Encode. What a search then
-// lacks it names, and finds once that was brought.
+// That is why a block can do without most vectors: see Encode. A search names the
+// rows whose vectors it lacks, and has its result once these are brought.
 package block
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -32,11 +31,6 @@ type Block struct {
 	floats [][]float32 // by slot; nil where the vector is not here
 	spare  [][]float32 // what removed rows left
 	room   []float32   // for the vectors to come
-	lean   bool        // Encode keeps no vectors
-	lacks  int         // live slots whose vector is not here
-	seen   int         // slots before this one lack none
-	unit   []float32   // scratch of Encode and Bring
-	code   []int8      // and of Bring
 	codes  []int8
 	scale  []float32
 	slack  []float32
@@ -44,11 +38,13 @@ type Block struct {
 	slots  []int32 // row -> slot, None where the row has no vector
 	held   *index.Bitmap
 	live   int
-}
 
-// many is how many components of vectors are worth reading twice to have them out
-// of the way at first: 4 MB of them.
-const many = 1 << 20
+	lean  bool      // Encode keeps no vectors
+	lacks int       // live slots whose vector is not here
+	seen  int       // slots before this one lack none
+	unit  []float32 // scratch of writes
+	code  []int8    // and this
+}
 
 // New returns an empty block for vectors of dim components; rows is a hint of
 // how many will come.
@@ -64,9 +60,6 @@ func New(dim, rows int) *Block {
 	b.lean = b.Coded() && kernel.Fast() && b.length*rows >= many
 	return b
 }
-
-// Lean has Encode keep no vectors, however few they are.
-func (b *Block) Lean() { b.lean = b.Coded() }
 
 // Dim is the length of all vectors.
 func (b *Block) Dim() int { return b.dim }
@@ -110,8 +103,11 @@ func (b *Block) Slot(row int) int32 {
 // Vector returns the unit vector in a slot, padded; nil if it is not here.
 func (b *Block) Vector(slot int32) []float32 { return b.floats[slot] }
 
-// Code returns the codes of a slot.
+// Code returns the codes of a slot, if vectors have any.
 func (b *Block) Code(slot int32) []int8 {
+	if !b.Coded() {
+		return nil
+	}
 	i := int(slot) * b.length
 	return b.codes[i : i+b.length : i+b.length]
 }
@@ -137,118 +133,6 @@ func (b *Block) Unit(dst, vec []float32) ([]float32, error) {
 // Append puts a unit vector from Unit in a new slot for row, which has none.
 func (b *Block) Append(row int, unit []float32) {
 	b.name(b.add(b.copied(unit), unit), row)
-}
-
-// Encode is Append for a row that Place will name, and keeps no vector if they are
-// many. Errors: those of Unit.
-func (b *Block) Encode(vec []float32) (err error) {
-	if b.unit, err = b.Unit(b.unit, vec); err != nil {
-		return err
-	}
-	if b.lean {
-		b.add(nil, b.unit)
-	} else {
-		b.add(b.copied(b.unit), b.unit)
-	}
-	return nil
-}
-
-// Place names the rows of what Encode has put into an empty block, one after the
-// other; None for no row. The slots are put in the order of the rows.
-func (b *Block) Place(rows []int) {
-	order := make([]int32, len(rows)) // old slots, those of no row last
-	for i := range order {
-		order[i] = int32(i)
-	}
-	byRow := func(i, j int32) int { return cmp.Compare(uint(rows[i]), uint(rows[j])) }
-	if !slices.IsSortedFunc(order, byRow) {
-		slices.SortFunc(order, byRow)
-		b.arrange(slices.Clone(order))
-	}
-	for slot, i := range order {
-		if rows[i] == None {
-			b.truncate(slot)
-			break
-		}
-		b.name(int32(slot), rows[i])
-	}
-}
-
-// arrange puts the slots, none of which has a row, in an order, which it uses up.
-func (b *Block) arrange(order []int32) {
-	const moved = -1
-	code := make([]int8, b.length)
-	for first := range order {
-		if order[first] == moved || order[first] == int32(first) {
-			continue
-		}
-		// Around a ring of slots: what is in each goes to the one before.
-		floats, scale, slack := b.floats[first], b.scale[first], b.slack[first]
-		if b.Coded() {
-			copy(code, b.Code(int32(first)))
-		}
-		to := int32(first)
-		for order[to] != int32(first) {
-			from := order[to]
-			b.move(to, from)
-			order[to], to = moved, from
-		}
-		b.floats[to], b.scale[to], b.slack[to], order[to] = floats, scale, slack, moved
-		if b.Coded() {
-			copy(b.Code(to), code)
-		}
-	}
-}
-
-// Lacks returns at most n rows whose vector is not here, in the order of slots.
-func (b *Block) Lacks(n int) (rows []int) {
-	if b.lacks == 0 {
-		return nil
-	}
-	for slot := b.seen; slot < len(b.rows) && len(rows) < n; slot++ {
-		if b.rows[slot] != None && b.floats[slot] == nil {
-			rows = append(rows, int(b.rows[slot]))
-		} else if len(rows) == 0 {
-			b.seen = slot + 1
-		}
-	}
-	return rows
-}
-
-// Whole reports whether the vectors of all rows are here.
-func (b *Block) Whole() bool { return b.lacks == 0 }
-
-// Bring is given vectors of rows that lack them, to keep and to change. It returns
-// the rows whose vector is not the one that was encoded.
-func (b *Block) Bring(rows []int, vecs [][]float32) (others []int) {
-	for i, row := range rows {
-		slot := b.Slot(row)
-		switch {
-		case slot == None || b.floats[slot] != nil:
-		case b.isOf(slot, vecs[i]):
-			vec := vecs[i]
-			if b.dim < b.length {
-				vec = make([]float32, b.length)
-			}
-			copy(vec, b.unit)
-			b.floats[slot] = vec
-			b.lacks--
-		default:
-			others = append(others, row)
-		}
-	}
-	return others
-}
-
-// isOf reports whether a slot has the codes of a vector, and scales it to b.unit.
-func (b *Block) isOf(slot int32, vec []float32) (is bool) {
-	var err error
-	if b.unit, err = b.Unit(b.unit, vec); err != nil {
-		return false
-	}
-	b.code = resize(b.code, b.length)
-	scale, slack := encode(b.code, b.unit)
-	return scale == b.scale[slot] && slack == b.slack[slot] && slices.Equal(b.code, b.Code(slot))
 }
 
 // copied returns a copy of a vector in memory of the block.
@@ -365,16 +249,14 @@ func (b *Block) Compact() {
 	b.truncate(int(to))
 }
 
-// move puts what is in slot from into slot to.
+// move puts what is in slot from into slot to; their vectors change places.
 func (b *Block) move(to, from int32) {
 	if to == from {
 		return
 	}
 	b.seen = min(b.seen, int(to))
 	b.floats[to], b.floats[from] = b.floats[from], b.floats[to]
-	if b.Coded() {
-		copy(b.Code(to), b.Code(from))
-	}
+	copy(b.Code(to), b.Code(from))
 	b.scale[to], b.slack[to], b.rows[to] = b.scale[from], b.slack[from], b.rows[from]
 	if row := b.rows[to]; row != None {
 		b.slots[row] = to

@@ -240,13 +240,14 @@ func TestScoresOnEveryMachine(t *testing.T) {
 // Vectors encoded in any order make the block that appending them in the order of
 // their rows makes. If they are many, it has none of them until they are brought.
 func TestPlace(t *testing.T) {
-	for _, n := range []int{1, 600, many / 64} {
+	for _, size := range []struct{ dim, n int }{{60, 1}, {60, 600}, {60, many / 64}, {kernel.MaxDim + 1, 5}} {
+		dim, n := size.dim, size.n
 		rng := rand.New(rand.NewPCG(5, 5))
-		placed, appended := New(60, n), New(60, n)
+		placed, appended := New(dim, n), New(dim, n)
 		rows := rng.Perm(n)
 		vecs := make([][]float32, n) // by row
 		for i, row := range rows {
-			vecs[row] = make([]float32, 60)
+			vecs[row] = make([]float32, dim)
 			kinds["gauss"](rng, vecs[row])
 			if err := placed.Encode(vecs[row]); err != nil {
 				t.Fatal(err)
@@ -272,13 +273,13 @@ func TestPlace(t *testing.T) {
 				}
 			}
 		}
-		if !placed.Whole() || placed.Lacks(1) != nil || placed.Bytes() < 256*int64(placed.Len()) {
+		if !placed.Whole() || placed.Lacks(1) != nil || placed.Bytes() < 4*int64(dim*placed.Len()) {
 			t.Errorf("%d vectors lack, %d bytes", placed.lacks, placed.Bytes())
 		}
 		if !slices.Equal(placed.rows, appended.rows) || !slices.Equal(placed.slots, appended.slots) || !slices.Equal(placed.codes, appended.codes) ||
 			!slices.Equal(placed.scale, appended.scale) || !slices.Equal(placed.slack, appended.slack) ||
 			!slices.EqualFunc(placed.floats, appended.floats, slices.Equal) {
-			t.Errorf("%d vectors: the block differs from one they were appended to", n)
+			t.Errorf("%d vectors of %d: the block differs from one they were appended to", n, dim)
 		}
 	}
 }
