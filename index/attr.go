@@ -163,5 +163,5 @@ type Delta struct {
 	// Reset says that Rows are all rows there are.
 	Reset bool
 
-	own bool // the index may keep Rows as they are, and empties their texts
+	own bool // the index may keep Rows as they are, and empties their texts and vectors
 }

@@ -6,6 +6,12 @@
 // larger change number, or all of them. A stale index can cost recall for a
 // moment; whoever uses it re-checks each hit against SQL.
 //
+// Vectors are most of what there is to keep, and a search looks at few of them. So
+// a load of many rows has each vector encoded and keeps its codes alone. What a
+// search then lacks it names; a Manager reads those vectors again by key, brings
+// them, and asks once more. All others it brings in the background. Searches find
+// the same meanwhile, at the price of some reading.
+//
 // Access comes before scoring. Callers compute the admitted set with
 // View.Admit and hand it to every search. Results, scores, order, counts and
 // all statistics (document frequencies and lengths included) are those of an

@@ -2,27 +2,26 @@ package index
 
 import "context"
 
-// VectorsFunc reads the vectors of rows of a partition that have one: those that a
-// LoadFunc would bring now. They are the index's to keep and to change.
+// VectorsFunc reads the vectors of rows again, as a LoadFunc would bring them now,
+// and leaves out rows without one. They are the index's to keep and to change.
 type VectorsFunc func(ctx context.Context, partition string, keys []Key) (map[Key][]float32, error)
 
-// Early takes what a LoadFunc has before it has all.
+// Early takes parts of the delta of all rows before a LoadFunc has all of it, so
+// that the index is built meanwhile. The parts are taken in any order, and side by
+// side. Only those with the Change of the delta that is returned count.
 type Early struct {
-	// Rows may be called once with the delta before its vectors are read: what
-	// needs none is done meanwhile. The delta that is returned then has the same
-	// Rows, which Rows has put in order and emptied of their texts, with their
-	// vectors; or else another Change.
-	Rows func(Delta)
-	// Vectors, if not nil, may be called for what takes the vectors instead of
-	// Delta.Rows: with the change number at which they stand, their length and
-	// about how many they are. It takes one after the other, from one goroutine,
-	// beside Rows or before it, and keeps none. Called again, it begins anew. The
-	// delta that is returned has either the last one's change number and no
-	// vectors, or else another and its own.
-	Vectors func(change int64, dim, n int) func(Key, []float32)
+	// Rows takes the delta without vectors, once at most. It puts d.Rows in order
+	// and takes their texts. The delta that is returned with this Change has these
+	// very Rows, now with those vectors that Vectors has not taken.
+	Rows func(d Delta)
+	// Vectors, nil if they are not wanted, begins to take the vectors in place of
+	// Delta.Rows: they stand at change, are dim long and about n. What it returns
+	// takes one at a time and keeps none. Called again, it begins anew. The delta
+	// that is returned with the change of the last call has no vectors.
+	Vectors func(change int64, dim, n int) (take func(Key, []float32))
 }
 
-// encoding is a vector engine that is filled before the rows are known.
+// encoding is a vector engine that takes vectors before the rows are known.
 type encoding struct {
 	engine VectorEncoder
 	change int64
@@ -30,8 +29,8 @@ type encoding struct {
 	bad    []Key // and of what it did not
 }
 
-// encode reports whether the vector engines can do so.
-func (e Engines) encode() bool {
+// canEncode reports whether the vector engines are VectorEncoders.
+func (e Engines) canEncode() bool {
 	if e.Vectors == nil {
 		return false
 	}
@@ -39,8 +38,8 @@ func (e Engines) encode() bool {
 	return can
 }
 
-func (e Engines) newEncoding(change int64, dim, n int) *encoding {
-	return &encoding{engine: e.Vectors(dim, n).(VectorEncoder), change: change, keys: make([]Key, 0, n)}
+func newEncoding(engines Engines, change int64, dim, n int) *encoding {
+	return &encoding{engine: engines.Vectors(dim, n).(VectorEncoder), change: change, keys: make([]Key, 0, n)}
 }
 
 func (c *encoding) take(k Key, vec []float32) {
@@ -52,7 +51,7 @@ func (c *encoding) take(k Key, vec []float32) {
 }
 
 // finish makes the engine that of a state, none of whose rows has a vector yet.
-func (c *encoding) finish(s *state, d *Delta) {
+func (c *encoding) finish(s *state) {
 	rows := make([]int, len(c.keys))
 	for i, k := range c.keys {
 		rows[i] = int(s.find(k))
@@ -64,6 +63,6 @@ func (c *encoding) finish(s *state, d *Delta) {
 	}
 	if len(rows) > 0 {
 		c.engine.Place(rows)
-		s.vectors, s.model = c.engine, d.Model
+		s.vectors = c.engine
 	}
 }

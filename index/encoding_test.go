@@ -149,6 +149,21 @@ func TestVectorsComeInTheBackground(t *testing.T) {
 	}
 }
 
+// An index that Rebuild loads has all vectors, and they are booked.
+func TestRebuildBringsVectors(t *testing.T) {
+	m, read := lean(t, func() []index.Row { return makeRows(400, 1, "ada") }, func(d index.Delta, early *index.Early) index.Delta {
+		stream(d, early)
+		return d
+	})
+	p, err := m.Rebuild(t.Context(), "p", 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if read.Load() != 400 || m.Bytes() != p.Stats().Bytes {
+		t.Errorf("%d vectors were read again, %d bytes are booked, want %d", read.Load(), m.Bytes(), p.Stats().Bytes)
+	}
+}
+
 // What cannot be read fails the search that needs it and no other; a vector that
 // is another by now is nobody's until its delta comes.
 func TestVectorsReadAgainFail(t *testing.T) {

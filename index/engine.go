@@ -60,30 +60,34 @@ type VectorEngine interface {
 	Bytes() int64
 }
 
-// VectorEncoder is a VectorEngine that goes by less than the vectors, so that most
-// of them may come later. While it lacks one that it needs, Search and Score
-// return *LackError; what they return in the end is what they would had they had
-// all from the start.
+// VectorEncoder is a VectorEngine that finds rows by codes of their vectors and
+// looks at few of the vectors themselves, so that these may come later. While it
+// lacks one that it needs, Search and Score return *LackError; what they return in
+// the end is what they would had they had all from the start.
+//
+// Filling an empty one takes three steps: Encode each vector, Place them all, and
+// Bring what it lacks. Set and Delete may come any time after Place.
 type VectorEncoder interface {
 	VectorEngine
-	// Encode takes in a vector, of which it keeps no part as it lies there, for a
-	// row that Place will name. Errors, which leave nothing behind: those of Set.
+	// Encode takes in a vector for a row that Place will name. It keeps codes, or a
+	// copy if it likes. Errors, which leave nothing behind: those of Set.
 	Encode(vec []float32) error
 	// Place names the rows of all vectors that Encode has taken, in that order,
-	// each once; a negative one is of no row. Until then nothing else may be put
-	// in.
+	// each once; -1 is no row.
 	Place(rows []int)
 	// Lacks returns at most n rows whose vectors it lacks. It is a write.
 	Lacks(n int) []int
 	// Bring hands over vectors of rows that it lacks, to keep and to change. A row
-	// whose vector is not the one that was encoded, nil included, is deleted.
+	// whose vector does not have the codes that were encoded, nil included, is
+	// deleted.
 	Bring(rows []int, vecs [][]float32)
 }
 
 // LackError reports that what was asked for takes vectors that are not in memory.
+// Rows are theirs; Keys, which a View adds, those of the rows.
 type LackError struct {
 	Rows []int
-	Keys []Key // of the rows, from a View
+	Keys []Key
 }
 
 func (e *LackError) Error() string { return fmt.Sprintf("%d vectors are not in memory", len(e.Rows)) }

@@ -19,7 +19,7 @@ type Options struct {
 	// recently used go first. The last one used stays even if it alone is over.
 	// Zero is DefaultBudget; negative keeps that last one only.
 	Budget int64
-	// Vectors reads vectors again that a load did not keep. Nil keeps all.
+	// Vectors reads vectors again, so that a load need not keep them. Nil keeps all.
 	Vectors VectorsFunc
 }
 
@@ -27,8 +27,8 @@ type Options struct {
 // was deleted since. Since 0 asks for all rows. A LoadFunc that cannot tell what
 // changed returns everything with Reset. Rows and Change are of one snapshot: a
 // row that comes twice does no harm, one that is missed is never asked for
-// again. The delta is the manager's to keep. Early is nil, or for what there is
-// before all is there.
+// again. The delta is the manager's to keep. Early, nil unless all rows are asked
+// for, need not be used.
 type LoadFunc func(ctx context.Context, partition string, since int64, early *Early) (Delta, error)
 
 // BehindError reports that loading did not reach the change number asked for:
@@ -55,9 +55,9 @@ func (e *BehindError) Error() string {
 // index that has become mostly holes is rebuilt in the background, for which
 // nobody waits.
 //
-// A load of many rows keeps no vectors, which are most of what there is to keep:
-// the few that the first searches need are read again, and then, in the
-// background, all the others.
+// A load of many rows keeps no vectors, which are most of what there is to keep,
+// if the vector engine is a VectorEncoder: View brings the few that a search
+// lacks, which are read again, and has all others brought in the background.
 type Manager struct {
 	load    LoadFunc
 	vectors VectorsFunc // nil for none
@@ -71,7 +71,7 @@ type Manager struct {
 	closed  bool
 
 	background sync.WaitGroup
-	filling    sync.Mutex      // held by who brings all vectors of an index
+	bringing   sync.Mutex      // held by who brings all vectors of an index
 	ctx        context.Context // of what runs in the background, ended by Close
 	stop       context.CancelFunc
 }
@@ -83,7 +83,7 @@ type entry struct {
 	loaded bool
 	flight *flight // the load in progress, nil for none
 	renews bool    // a rebuild is under way
-	fills  bool    // its vectors are being brought
+	brings bool    // its vectors are being brought
 }
 
 // flight is one load that several callers wait for.
@@ -105,7 +105,7 @@ func New(load LoadFunc, engines Engines, opts *Options) *Manager {
 		entries: make(map[string]*list.Element),
 		used:    list.New(),
 	}
-	if engines.encode() {
+	if engines.canEncode() {
 		m.vectors = opts.Vectors
 	}
 	m.ctx, m.stop = context.WithCancel(context.Background())
@@ -168,10 +168,10 @@ func (m *Manager) View(ctx context.Context, partition string, change int64, f fu
 		if !errors.As(err, &lack) {
 			return err
 		}
-		if err := p.bring(ctx, m.source(ctx, partition), lack.Keys); err != nil {
+		if err := p.bring(ctx, m.loader(ctx, partition), lack.Keys); err != nil {
 			return err
 		}
-		m.fillLater(partition, p)
+		m.bringLater(partition, p)
 	}
 }
 
@@ -225,9 +225,9 @@ func (m *Manager) refresh(ctx context.Context, e *entry) error {
 	return err
 }
 
-// source reads a partition for an index to keep.
-func (m *Manager) source(ctx context.Context, partition string) source {
-	from := source{rows: func(since int64, early *Early) (Delta, error) {
+// loader reads a partition for an index to keep.
+func (m *Manager) loader(ctx context.Context, partition string) loader {
+	from := loader{rows: func(since int64, early *Early) (Delta, error) {
 		d, err := m.load(ctx, partition, since, early)
 		d.own = true
 		return d, err
@@ -241,7 +241,7 @@ func (m *Manager) source(ctx context.Context, partition string) source {
 }
 
 func (m *Manager) loadAndApply(ctx context.Context, e *entry, since int64) error {
-	from := m.source(ctx, e.name)
+	from := m.loader(ctx, e.name)
 	if since == 0 {
 		if err := e.p.load(from); err != nil {
 			return fmt.Errorf("load index: %w", err)
@@ -298,45 +298,52 @@ func (m *Manager) renew(e *entry) {
 }
 
 func (m *Manager) rebuild(ctx context.Context, e *entry) error {
-	err := e.p.rebuild(ctx, m.source(ctx, e.name))
+	err := e.p.rebuild(ctx, m.loader(ctx, e.name))
 	if err != nil {
 		return fmt.Errorf("rebuild index: %w", err)
 	}
-	m.bookAgain(e)
+	m.bookAgain(e.name, e.p)
 	return nil
 }
 
 // bookAgain notes what an index costs now, if it is still kept.
-func (m *Manager) bookAgain(e *entry) {
-	bytes := e.p.Stats().Bytes
+func (m *Manager) bookAgain(partition string, p *Partition) {
+	bytes := p.Stats().Bytes
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if el, ok := m.entries[e.name]; ok && el.Value.(*entry) == e {
+	if e := m.entryOf(partition, p); e != nil {
 		m.book(e, bytes)
 	}
 }
 
-// fillLater has the vectors that an index lacks brought in the background, unless
+// entryOf returns the entry of an index, nil if it is not kept. The caller holds mu.
+func (m *Manager) entryOf(partition string, p *Partition) *entry {
+	if el, ok := m.entries[partition]; ok && el.Value.(*entry).p == p {
+		return el.Value.(*entry)
+	}
+	return nil
+}
+
+// bringLater has the vectors that an index lacks brought in the background, unless
 // that is under way. Where it fails, the next search that lacks some has it tried
 // again.
-func (m *Manager) fillLater(partition string, p *Partition) {
+func (m *Manager) bringLater(partition string, p *Partition) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	el, ok := m.entries[partition]
-	if !ok || el.Value.(*entry).p != p || el.Value.(*entry).fills || m.closed {
-		return
+	if e := m.entryOf(partition, p); e != nil && !e.brings && !m.closed {
+		e.brings = true
+		m.background.Go(func() { m.bringAll(e) })
 	}
-	e := el.Value.(*entry)
-	e.fills = true
-	m.background.Go(func() {
-		m.filling.Lock() // one after the other: searches read SQL, too
-		_ = p.fill(m.ctx, m.source(m.ctx, partition))
-		m.filling.Unlock()
-		m.bookAgain(e)
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		e.fills = false
-	})
+}
+
+func (m *Manager) bringAll(e *entry) {
+	m.bringing.Lock() // one index after the other: searches read SQL, too
+	_ = e.p.bringAll(m.ctx, m.loader(m.ctx, e.name))
+	m.bringing.Unlock()
+	m.bookAgain(e.name, e.p)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e.brings = false
 }
 
 // Rebuild builds the index of a partition anew from SQL, at its full speed (a
@@ -359,7 +366,9 @@ func (m *Manager) Rebuild(ctx context.Context, partition string, change int64) (
 	if err != nil {
 		return nil, err
 	}
-	if err := p.fill(ctx, m.source(ctx, partition)); err != nil {
+	err = p.bringAll(ctx, m.loader(ctx, partition))
+	m.bookAgain(partition, p)
+	if err != nil {
 		return nil, err
 	}
 	return p, p.Prepare(ctx)

@@ -113,8 +113,8 @@ func (p *Partition) show(s *state) {
 	p.watermark.Store(s.change)
 }
 
-// source reads one partition: a LoadFunc and a VectorsFunc, nil for none.
-type source struct {
+// loader is a LoadFunc and a VectorsFunc, nil for none, of one partition.
+type loader struct {
 	rows    func(since int64, early *Early) (Delta, error)
 	vectors func(ctx context.Context, keys []Key) (map[Key][]float32, error)
 }
@@ -122,7 +122,7 @@ type source struct {
 // load builds the index from all rows, as Apply does with a reset, but for the
 // vectors that searches can do without. What a rebuild has brought meanwhile stays
 // if it has seen more.
-func (p *Partition) load(from source) error {
+func (p *Partition) load(from loader) error {
 	s, err := loadState(p.engines, from)
 	if err != nil {
 		return err
@@ -137,13 +137,13 @@ func (p *Partition) load(from source) error {
 
 // rebuild builds all rows anew beside the old ones, prepares them and puts them
 // in the place of those once they have seen as much.
-func (p *Partition) rebuild(ctx context.Context, from source) error {
+func (p *Partition) rebuild(ctx context.Context, from loader) error {
 	s, err := loadState(p.engines, from)
 	if err != nil {
 		return err
 	}
 	fresh := &Partition{engines: p.engines, s: s}
-	if err := fresh.fill(ctx, from); err != nil {
+	if err := fresh.bringAll(ctx, from); err != nil {
 		return err
 	}
 	if err := fresh.Prepare(ctx); err != nil {
@@ -174,8 +174,8 @@ func (p *Partition) rebuild(ctx context.Context, from source) error {
 }
 
 // loadState builds a state from all rows. What needs no vectors it does while
-// these are read, if the source allows, and vectors it takes without keeping them.
-func loadState(engines Engines, from source) (*state, error) {
+// these are read, if the loader gives them early, and encodes vectors as they come.
+func loadState(engines Engines, from loader) (*state, error) {
 	var f *filling // of a state that has all but the vectors
 	var at int64
 	var vectors *encoding
@@ -185,7 +185,7 @@ func loadState(engines Engines, from source) (*state, error) {
 	}}
 	if from.vectors != nil {
 		early.Vectors = func(change int64, dim, n int) func(Key, []float32) {
-			vectors = engines.newEncoding(change, dim, n)
+			vectors = newEncoding(engines, change, dim, n)
 			return vectors.take
 		}
 	}
@@ -201,13 +201,13 @@ func loadState(engines Engines, from source) (*state, error) {
 		s, err = newState(engines, &d)
 	}
 	if err == nil && vectors != nil && vectors.change == d.Change {
-		vectors.finish(s, &d)
+		vectors.finish(s)
 	}
 	return s, err
 }
 
-// fill brings the vectors that the index lacks, a few at a time.
-func (p *Partition) fill(ctx context.Context, from source) error {
+// bringAll brings all vectors that the index lacks, a few at a time.
+func (p *Partition) bringAll(ctx context.Context, from loader) error {
 	const few = 512 // others wait for some 0.5 ms while these are put in; less would not lie in large pages
 	for {
 		keys := p.lacks(few)
@@ -230,9 +230,9 @@ func (p *Partition) lacks(n int) []Key {
 	return nil
 }
 
-// bring reads vectors and puts them where they lack. One that is another by now
-// comes with the next delta.
-func (p *Partition) bring(ctx context.Context, from source, keys []Key) error {
+// bring reads vectors again and gives them to the engine that lacks them. One that
+// is another by now comes with the next delta.
+func (p *Partition) bring(ctx context.Context, from loader, keys []Key) error {
 	vectors, err := from.vectors(ctx, keys)
 	if err != nil {
 		return fmt.Errorf("load vectors: %w", err)
@@ -322,8 +322,8 @@ type View struct {
 	lack *LackError // nil for nothing
 }
 
-// lacks takes an engine's error down if it is that vectors lack.
-func (v *View) lacks(err error) {
+// noteLack takes an engine's error down if it is that vectors lack.
+func (v *View) noteLack(err error) {
 	var more *LackError
 	if errors.As(err, &more) {
 		v.lack = cmp.Or(v.lack, &LackError{})
@@ -422,7 +422,7 @@ func (v *View) SearchVector(vec []float32, admitted *Bitmap, k int) ([]Hit, erro
 		return nil, nil
 	}
 	hits, err := v.s.vectors.Search(vec, admitted, k)
-	v.lacks(err)
+	v.noteLack(err)
 	return hits, err
 }
 
@@ -435,7 +435,7 @@ func (v *View) ScoreVector(vec []float32, rows []int) ([]float64, error) {
 		return make([]float64, len(rows)), nil
 	}
 	scores, err := scorer.Score(vec, rows)
-	v.lacks(err)
+	v.noteLack(err)
 	return scores, err
 }
 
