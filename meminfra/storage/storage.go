@@ -254,14 +254,13 @@ type ChangesParams struct {
 	// another Head it is all anew.
 	Rows func(Changes)
 
-	// Vectors, if set, takes the embeddings one by one where all is read, Since 0;
-	// Changes.Embeddings is empty then. With another Since it is ignored. It is
-	// called with the change number at which they stand and how many there are at
-	// most, also where there are none, and what it returns is called with each, beside
-	// Rows or before it or after it, one call at a time. An embedding and its Vector
-	// are the callee's until it returns; the texts stay. Its error ends Changes, which
-	// returns it. Called again, Vectors begins anew: what came before counts no more.
-	// The last call is under the Head that Changes returns.
+	// Vectors, if set, begins to take the embeddings one by one, in place of
+	// Changes.Embeddings; it is ignored unless Since is 0. It is told the change
+	// number at which they stand and how many come at most, 0 included. What it
+	// returns is called with one at a time: before Rows, beside it or after it. The
+	// embedding and its Vector are the callee's until it returns; the texts stay. An
+	// error of the callee ends Changes, which returns it. Vectors may be called again
+	// to begin anew; the last call is at the Head that Changes returns.
 	Vectors func(change int64, n int) func(*memory.Embedding) error
 }
 

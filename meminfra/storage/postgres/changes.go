@@ -281,27 +281,29 @@ func (r *changes) evidence(b *pgx.Batch) {
 // vectors queues the embeddings of the rows, to be listed or taken one by one.
 func (r *changes) vectors(b *pgx.Batch) {
 	var n int
+	count := `SELECT count(*) FROM (` + fromVectors(r.p.Since, `owner_kind, owner, part`) + `) v`
 	vectors := &keep.Vectors{Reuse: r.p.Vectors != nil}
 	scan := scanEmbedding(r.p.Partition, r.p.Model, vectors)
-	begin, handle := func() {
-		vectors.Room, r.out.Embeddings = n, make([]memory.Embedding, 0, n)
-	}, into(&r.out.Embeddings, scan)
-	if r.p.Vectors != nil {
-		var fn func(*memory.Embedding) error
-		begin, handle = func() {
-			fn = r.p.Vectors(r.head().Change, n)
-		}, func(rows pgx.Rows) (err error) {
-			var e memory.Embedding
-			for err == nil && rows.Next() {
-				if e, err = scan(rows); err == nil {
-					err = fn(&e)
+	read := into(&r.out.Embeddings, scan)
+	if r.p.Vectors == nil {
+		r.each(b, count, func() { vectors.Room, r.out.Embeddings = n, make([]memory.Embedding, 0, n) }, &n)
+	} else {
+		var take func(*memory.Embedding) error
+		r.each(b, count, func() { take = r.p.Vectors(r.head().Change, n) }, &n)
+		read = func(rows pgx.Rows) error {
+			for rows.Next() {
+				e, err := scan(rows)
+				if err == nil {
+					err = take(&e)
+				}
+				if err != nil {
+					return err
 				}
 			}
-			return cmp.Or(err, rows.Err())
+			return rows.Err()
 		}
 	}
-	r.each(b, `SELECT count(*) FROM (`+fromVectors(r.p.Since, `owner_kind, owner, part`)+`) v`, begin, &n)
-	b.Queue(fromVectors(r.p.Since, embeddingColumns), r.p.Partition, r.p.Since, r.p.Model).Query(handle)
+	b.Queue(fromVectors(r.p.Since, embeddingColumns), r.p.Partition, r.p.Since, r.p.Model).Query(read)
 }
 
 // finish puts what has come in order, and together.
