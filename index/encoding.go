@@ -3,7 +3,8 @@ package index
 import "context"
 
 // VectorsFunc reads the vectors of rows again, as a LoadFunc would bring them now,
-// and leaves out rows without one. They are the index's to keep and to change.
+// never older than a load before has seen them, and leaves out rows without one.
+// They are the index's to keep and to change.
 type VectorsFunc func(ctx context.Context, partition string, keys []Key) (map[Key][]float32, error)
 
 // Early takes parts of the delta of all rows before a LoadFunc has all of it, so

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/meminfra/memory-layer/index"
 	"github.com/meminfra/memory-layer/index/indextest"
@@ -211,4 +212,98 @@ func TestVectorsReadAgainFail(t *testing.T) {
 	if err := search(3); err != nil || len(hits) != 300 {
 		t.Errorf("%d hits, %v, want all", len(hits), err)
 	}
+}
+
+// streamed is a load that keeps no vectors.
+func streamed(change int64, rows []index.Row, early *index.Early) index.Delta {
+	d := index.Delta{Change: change, Model: "m", Dim: dim, Rows: slices.Clone(rows)}
+	if early != nil {
+		stream(d, early)
+	}
+	return d
+}
+
+// vectorsOf returns the vectors that rows have, as a VectorsFunc does.
+func vectorsOf(rows []index.Row, keys []index.Key) map[index.Key][]float32 {
+	out := map[index.Key][]float32{}
+	for _, r := range rows {
+		if slices.Contains(keys, r.Key) && r.Vector != nil {
+			out[r.Key] = slices.Clone(r.Vector)
+		}
+	}
+	return out
+}
+
+// What was read before all rows were loaded anew is not held against the vectors
+// that these have since then, which no delta would bring again.
+func TestVectorsReadBeforeALoad(t *testing.T) {
+	const n = 300
+	rows := makeRows(n, 1, "ada")
+	anew := slices.Clone(rows)
+	for i, v := range indextest.Clustered(n, dim, 55) {
+		anew[i].Vector = v
+	}
+	var reads int
+	var m *index.Manager
+	m = index.New(func(_ context.Context, _ string, since int64, early *index.Early) (index.Delta, error) {
+		switch {
+		case since > 0:
+			return index.Delta{Change: 3, Rows: makeRows(1, 0, "ada")}, nil // out of order, so that all are asked for
+		case m.Peek("p") == nil:
+			return streamed(2, rows, early), nil
+		}
+		return streamed(3, anew, early), nil
+	}, graphs(0), &index.Options{Vectors: func(ctx context.Context, _ string, keys []index.Key) (map[index.Key][]float32, error) {
+		if reads++; reads > 1 {
+			return vectorsOf(anew, keys), nil
+		}
+		old := vectorsOf(rows, keys)
+		_, err := m.Get(ctx, "p", 3)
+		return old, err
+	}})
+	m.Close() // nothing comes in the background
+	if err := m.View(t.Context(), "p", 2, func(v *index.View) error {
+		hits, err := v.SearchVector(anew[5].Vector, v.All(), n)
+		if found := names(v, hits); err == nil && (len(found) != n || found[0].ID != anew[5].ID) {
+			t.Errorf("%d hits: %v", len(found), found)
+		}
+		return err
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
+// An index that is not kept any more gets no vectors and holds up no other.
+func TestVectorsOfAnEvictedIndex(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rows := makeRows(400, 1, "ada")
+		var ended error
+		m := index.New(func(_ context.Context, _ string, _ int64, early *index.Early) (index.Delta, error) {
+			return streamed(2, rows, early), nil
+		}, graphs(0), &index.Options{Budget: -1, Vectors: func(ctx context.Context, partition string, keys []index.Key) (map[index.Key][]float32, error) {
+			if background := ctx != t.Context(); background && partition == "p" {
+				<-ctx.Done()
+				ended = ctx.Err()
+				return nil, ended
+			}
+			return vectorsOf(rows, keys), nil
+		}})
+		defer m.Close()
+		for _, partition := range []string{"p", "q"} {
+			if err := m.View(t.Context(), partition, 2, func(v *index.View) error {
+				few := v.Admit(func(a *index.Attr) bool { return a.Seq < 20 })
+				_, err := v.SearchVector(rows[5].Vector, few, 10)
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		if !errors.Is(ended, context.Canceled) {
+			t.Errorf("reading the vectors of p: %v", ended)
+		}
+		if q := m.Peek("q").Stats().Bytes; q < 400*dim*4 || m.Bytes() != q {
+			t.Errorf("%d bytes are booked, q costs %d", m.Bytes(), q)
+		}
+	})
 }

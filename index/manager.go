@@ -71,7 +71,7 @@ type Manager struct {
 	closed  bool
 
 	background sync.WaitGroup
-	bringing   sync.Mutex      // held by who brings all vectors of an index
+	bringing   chan struct{}   // holds one while all vectors of an index are brought
 	ctx        context.Context // of what runs in the background, ended by Close
 	stop       context.CancelFunc
 }
@@ -81,9 +81,9 @@ type entry struct {
 	p      *Partition
 	bytes  int64
 	loaded bool
-	flight *flight // the load in progress, nil for none
-	renews bool    // a rebuild is under way
-	brings bool    // its vectors are being brought
+	flight *flight            // the load in progress, nil for none
+	renews bool               // a rebuild is under way
+	brings context.CancelFunc // ends the bringing of its vectors, nil if there is none
 }
 
 // flight is one load that several callers wait for.
@@ -99,11 +99,12 @@ func New(load LoadFunc, engines Engines, opts *Options) *Manager {
 		opts = &Options{}
 	}
 	m := &Manager{
-		load:    load,
-		engines: engines,
-		budget:  cmp.Or(opts.Budget, DefaultBudget),
-		entries: make(map[string]*list.Element),
-		used:    list.New(),
+		load:     load,
+		engines:  engines,
+		budget:   cmp.Or(opts.Budget, DefaultBudget),
+		entries:  make(map[string]*list.Element),
+		used:     list.New(),
+		bringing: make(chan struct{}, 1),
 	}
 	if engines.canEncode() {
 		m.vectors = opts.Vectors
@@ -326,24 +327,31 @@ func (m *Manager) entryOf(partition string, p *Partition) *entry {
 
 // bringLater has the vectors that an index lacks brought in the background, unless
 // that is under way. Where it fails, the next search that lacks some has it tried
-// again.
+// again. It ends where the index is not kept any more.
 func (m *Manager) bringLater(partition string, p *Partition) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if e := m.entryOf(partition, p); e != nil && !e.brings && !m.closed {
-		e.brings = true
-		m.background.Go(func() { m.bringAll(e) })
+	if e := m.entryOf(partition, p); e != nil && e.brings == nil && !m.closed {
+		ctx, stop := context.WithCancel(m.ctx)
+		e.brings = stop
+		m.background.Go(func() {
+			defer stop()
+			m.bringAll(ctx, e)
+		})
 	}
 }
 
-func (m *Manager) bringAll(e *entry) {
-	m.bringing.Lock() // one index after the other: searches read SQL, too
-	_ = e.p.bringAll(m.ctx, m.loader(m.ctx, e.name))
-	m.bringing.Unlock()
-	m.bookAgain(e.name, e.p)
+func (m *Manager) bringAll(ctx context.Context, e *entry) {
+	select {
+	case m.bringing <- struct{}{}: // one index after the other: searches read SQL, too
+		_ = e.p.bringAll(ctx, m.loader(ctx, e.name))
+		<-m.bringing
+		m.bookAgain(e.name, e.p)
+	case <-ctx.Done():
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	e.brings = false
+	e.brings = nil
 }
 
 // Rebuild builds the index of a partition anew from SQL, at its full speed (a
@@ -391,6 +399,9 @@ func (m *Manager) remove(el *list.Element) {
 	delete(m.entries, e.name)
 	m.bytes -= e.bytes
 	e.bytes = 0
+	if e.brings != nil {
+		e.brings()
+	}
 }
 
 // Drop forgets the index of a partition, so that the next Get loads all rows: for

@@ -214,6 +214,9 @@ func (p *Partition) bringAll(ctx context.Context, from loader) error {
 		if len(keys) == 0 {
 			return nil
 		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if err := p.bring(ctx, from, keys); err != nil {
 			return err
 		}
@@ -231,8 +234,11 @@ func (p *Partition) lacks(n int) []Key {
 }
 
 // bring reads vectors again and gives them to the engine that lacks them. One that
-// is another by now comes with the next delta.
+// is another by now comes with the next delta. What was read before all rows were
+// loaded anew is not given: a vector that this load has seen and the reading has not
+// would be taken for lost, and no delta brings it.
 func (p *Partition) bring(ctx context.Context, from loader, keys []Key) error {
+	before := p.held()
 	vectors, err := from.vectors(ctx, keys)
 	if err != nil {
 		return fmt.Errorf("load vectors: %w", err)
@@ -240,7 +246,7 @@ func (p *Partition) bring(ctx context.Context, from loader, keys []Key) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	e, ok := p.s.vectors.(VectorEncoder)
-	if !ok {
+	if !ok || p.s != before {
 		return nil
 	}
 	var rows []int
@@ -252,6 +258,13 @@ func (p *Partition) bring(ctx context.Context, from loader, keys []Key) error {
 	}
 	e.Bring(rows, vecs)
 	return nil
+}
+
+// held is the state that is shown now.
+func (p *Partition) held() *state {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.s
 }
 
 // Watermark is the change number that the index has seen, 0 for none.
