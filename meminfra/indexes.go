@@ -22,7 +22,7 @@ type IndexStatus struct {
 	Rows      int    `json:"rows"`
 	Vectors   int    `json:"vectors"`
 	Model     string `json:"model"`
-	Bytes     int64  `json:"bytes"` // approximately
+	Bytes     int64  `json:"bytes"` // approximately, now: the vectors of a large index follow its first searches
 	Watermark int64  `json:"watermark"`
 	Change    int64  `json:"change"`
 }

@@ -33,8 +33,9 @@ func (a *app) indexStatusCommand() *cobra.Command {
 	cmd.Short = "Show what a user's index holds"
 	cmd.Long = "Says what the derived index of a user holds and whether it has seen the last change.\n" +
 		"Indexes live in the memory of each process, not in the database: this loads one as the\n" +
-		"first search of any process does, so what it holds and costs here it does there. With\n" +
-		"--no-load only the database is asked where it stands."
+		"first search of any process does, so what it holds and costs here it does there at first.\n" +
+		"The vectors of a large one follow in the background; reindex says what it costs with them.\n" +
+		"With --no-load only the database is asked where it stands."
 	cmd.Example = "  meminfra index status --user ada"
 	cmd.Flags().BoolVar(&noLoad, "no-load", false, "do not load it")
 	return cmd

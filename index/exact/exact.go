@@ -46,18 +46,18 @@ func (x *Index) Set(row int, vec []float32) (err error) {
 	return nil
 }
 
-// Encode takes in a vector for a row that Place will name, and keeps no copy if
-// they are many: see index.VectorEncoder. Errors: those of Set.
+// Encode takes in a vector for a row that Place will name; of many it keeps codes
+// alone: see index.VectorEncoder. Errors: those of Set.
 func (x *Index) Encode(vec []float32) error { return x.block.Encode(vec) }
 
-// Place names the rows of what Encode has taken.
+// Place names the rows of what Encode has taken, -1 for none.
 func (x *Index) Place(rows []int) { x.block.Place(rows) }
 
-// Lacks returns at most n rows whose vectors are not here.
+// Lacks returns at most n rows whose vectors are not here. It is a write.
 func (x *Index) Lacks(n int) []int { return x.block.Lacks(n) }
 
-// Bring takes the vectors of rows that lack them; others than were encoded are
-// not taken, and their rows deleted.
+// Bring takes the vectors of rows that lack them. A row whose vector is another
+// than was encoded is deleted.
 func (x *Index) Bring(rows []int, vecs [][]float32) {
 	for _, row := range x.block.Bring(rows, vecs) {
 		x.Delete(row)

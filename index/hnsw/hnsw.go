@@ -14,8 +14,8 @@
 // it takes some ten thousand of them to finish. Prepare does the work at once,
 // for who wants that and has the time.
 //
-// The graph depends on the vectors, the order in which they came and the seed,
-// not on who built it, in which portions or on how many goroutines.
+// The graph depends on the vectors, the order in which they were set (that of their
+// rows, if they were encoded) and the seed, not on who built it, in which portions or on how many goroutines.
 //
 // Source: Malkov and Yashunin 2016; design section 7; deps-lab A3, which also
 // has the figures on the libraries that this package stands in for.
@@ -39,8 +39,8 @@ type Options struct {
 	Seed uint64
 	// Workers is how many goroutines Prepare uses. Default 1.
 	Workers int
-	// Lean has Encode keep no vectors, however few they are; else it keeps those
-	// of up to 4 MB.
+	// Lean has Encode keep codes alone, however few vectors there are; else it
+	// keeps those of up to 4 MB, too. For tests.
 	Lean bool
 }
 
@@ -121,21 +121,21 @@ func (x *Index) Set(row int, vec []float32) (err error) {
 	return nil
 }
 
-// Encode takes in a vector for a row that Place will name, and keeps no copy if
-// they are many: see index.VectorEncoder. Errors: those of Set.
+// Encode takes in a vector for a row that Place will name; of many it keeps codes
+// alone: see index.VectorEncoder. Errors: those of Set.
 func (x *Index) Encode(vec []float32) error { return x.block.Encode(vec) }
 
-// Place names the rows of what Encode has taken.
+// Place names the rows of what Encode has taken, -1 for none.
 func (x *Index) Place(rows []int) {
 	x.block.Place(rows)
 	x.review()
 }
 
-// Lacks returns at most n rows whose vectors are not here.
+// Lacks returns at most n rows whose vectors are not here. It is a write.
 func (x *Index) Lacks(n int) []int { return x.block.Lacks(n) }
 
-// Bring takes the vectors of rows that lack them; others than were encoded are
-// not taken, and their rows deleted.
+// Bring takes the vectors of rows that lack them. A row whose vector is another
+// than was encoded is deleted.
 func (x *Index) Bring(rows []int, vecs [][]float32) {
 	for _, row := range x.block.Bring(rows, vecs) {
 		x.Delete(row)

@@ -144,8 +144,8 @@ func (c *candidate) why() Explanation {
 	return why
 }
 
-// rankIn ranks the rows of the partition; again from where it began, if they are
-// to be ranked again.
+// rankIn ranks the rows of the partition. If the index lacked vectors for that, it
+// ranks them again once it has these, and nothing of the first time stays.
 func (s *search) rankIn(ctx context.Context, rd *Reading, embed func(*ask) []float32) (ranked []*candidate, err error) {
 	begun := *s
 	err = rd.view(ctx, s.partition.ID(), func(v *index.View) error {

@@ -78,6 +78,12 @@ func (r *records) of(item string) *storage.ItemRecord {
 	return new(storage.ItemRecord)
 }
 
+// ofSecond is of for a row whose second column names an item.
+func (r *records) ofSecond(row *taken) *storage.ItemRecord {
+	id, _ := row.values[1].(string)
+	return r.of(id)
+}
+
 func (r *records) item(row *taken) error {
 	r.list = append(r.list, storage.ItemRecord{})
 	m := &r.list[len(r.list)-1]
@@ -87,8 +93,7 @@ func (r *records) item(row *taken) error {
 }
 
 func (r *records) state(row *taken) error {
-	id, _ := row.values[1].(string)
-	m := r.of(id)
+	m := r.ofSecond(row)
 	m.States = append(m.States, memory.State{})
 	s := &m.States[len(m.States)-1]
 	err := scanState(row, s)
@@ -97,8 +102,7 @@ func (r *records) state(row *taken) error {
 }
 
 func (r *records) evidence(row *taken) error {
-	id, _ := row.values[1].(string)
-	m := r.of(id)
+	m := r.ofSecond(row)
 	m.Evidence = append(m.Evidence, storage.EvidenceRecord{})
 	return scanEvidence(row, &m.Evidence[len(m.Evidence)-1])
 }
