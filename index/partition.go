@@ -173,14 +173,13 @@ func (p *Partition) rebuild(ctx context.Context, from loader) error {
 	return nil
 }
 
-// loadState builds a state from all rows. What needs no vectors it does while
-// these are read, if the loader gives them early, and encodes vectors as they come.
+// loadState builds a state from all rows. What needs no vectors is done while these
+// are read, if the rows come early; vectors that come early are encoded.
 func loadState(engines Engines, from loader) (*state, error) {
 	var f *filling // of a state that has all but the vectors
-	var at int64
 	var vectors *encoding
 	early := &Early{Rows: func(d Delta) {
-		d.Deleted, d.own, at = nil, true, d.Change
+		d.Deleted, d.own = nil, true
 		f = beginState(engines, &d)
 	}}
 	if from.vectors != nil {
@@ -195,7 +194,7 @@ func loadState(engines Engines, from loader) (*state, error) {
 	}
 	d.Deleted = nil
 	var s *state
-	if f != nil && at == d.Change {
+	if f != nil && f.change == d.Change {
 		s, err = f.s, f.complete(&d)
 	} else {
 		s, err = newState(engines, &d)

@@ -60,7 +60,7 @@ func beginState(engines Engines, d *Delta) *filling {
 // complete is finish for a delta that was begun without its vectors.
 func (f *filling) complete(d *Delta) error {
 	f.s.openVectors(d)
-	return f.finish(d)
+	return f.finish()
 }
 
 // emptyState has room for the rows of d.
@@ -91,14 +91,16 @@ func (s *state) apply(d *Delta) error {
 	} else { // the engines know nothing of each other
 		both.Go(f.words)
 	}
-	err = f.finish(d)
+	err = f.finish()
 	both.Wait()
 	return err
 }
 
-// filling is a state whose rows are placed and are to be put into the engines.
+// filling is a state whose rows are placed and are to be put into the engines,
+// which brings it to change.
 type filling struct {
 	s       *state
+	change  int64
 	rows    []Row
 	numbers []int
 }
@@ -121,7 +123,7 @@ func (s *state) begin(d *Delta) (*filling, error) {
 	for i := range rows {
 		numbers[i] = s.place(&rows[i].Attr)
 	}
-	return &filling{s: s, rows: rows, numbers: numbers}, nil
+	return &filling{s: s, change: d.Change, rows: rows, numbers: numbers}, nil
 }
 
 // words moves the texts into the word engine.
@@ -132,15 +134,15 @@ func (f *filling) words() {
 	}
 }
 
-// finish puts the vectors into theirs, which ends the application of d.
-func (f *filling) finish(d *Delta) error {
+// finish moves the vectors into theirs, which ends the application of the delta.
+func (f *filling) finish() error {
 	for i := range f.rows {
 		if err := f.s.setVector(f.numbers[i], f.rows[i].Vector); err != nil {
 			return err
 		}
 		f.rows[i].Vector = nil
 	}
-	f.s.change = d.Change
+	f.s.change = f.change
 	return nil
 }
 
