@@ -150,12 +150,18 @@ func TestVectorsComeInTheBackground(t *testing.T) {
 	}
 }
 
-// An index that Rebuild loads has all vectors, and they are booked.
+// An index that Rebuild loads has all vectors and a graph of them, and they are
+// booked.
 func TestRebuildBringsVectors(t *testing.T) {
-	m, read := lean(t, func() []index.Row { return makeRows(400, 1, "ada") }, func(d index.Delta, early *index.Early) index.Delta {
-		stream(d, early)
-		return d
-	})
+	rows := makeRows(400, 1, "ada")
+	var read atomic.Int64
+	m := index.New(func(_ context.Context, _ string, _ int64, early *index.Early) (index.Delta, error) {
+		return streamed(2, rows, early), nil
+	}, graphs(100), &index.Options{Vectors: func(_ context.Context, _ string, keys []index.Key) (map[index.Key][]float32, error) {
+		read.Add(int64(len(keys)))
+		return vectorsOf(rows, keys), nil
+	}})
+	defer m.Close()
 	p, err := m.Rebuild(t.Context(), "p", 2)
 	if err != nil {
 		t.Fatal(err)

@@ -374,9 +374,8 @@ func (m *Manager) Rebuild(ctx context.Context, partition string, change int64) (
 	if err != nil {
 		return nil, err
 	}
-	err = p.bringAll(ctx, m.loader(ctx, partition))
-	m.bookAgain(partition, p)
-	if err != nil {
+	defer m.bookAgain(partition, p)
+	if err := p.bringAll(ctx, m.loader(ctx, partition)); err != nil {
 		return nil, err
 	}
 	return p, p.Prepare(ctx)

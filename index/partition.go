@@ -327,7 +327,7 @@ func (s *Stats) holey() bool {
 	return s.Holes > few && s.Holes > s.Rows
 }
 
-// View is a partition index held still. It lives as long as the function that
+// View is a partition index held still, for one goroutine. It lives as long as the function that
 // Partition.View runs; the attributes it hands out are immutable and live on.
 type View struct {
 	s    *state
