@@ -2,10 +2,11 @@ package index
 
 import "context"
 
-// VectorsFunc reads the vectors of rows again, as a LoadFunc would bring them now,
-// never older than a load before has seen them, and leaves out rows without one.
-// They are the index's to keep and to change.
-type VectorsFunc func(ctx context.Context, partition string, keys []Key) (map[Key][]float32, error)
+// VectorsFunc reads the vectors of rows again, of all rows for nil keys, as a
+// LoadFunc would bring them now, never older than a load before has seen them, and
+// leaves out rows without one. Take gets one at a time and keeps none; its error
+// ends the reading.
+type VectorsFunc func(ctx context.Context, partition string, keys []Key, take func(Key, []float32) error) error
 
 // Early takes parts of the delta of all rows before a LoadFunc has all of it, so
 // that the index is built meanwhile. The parts are taken in any order, and side by

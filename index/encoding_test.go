@@ -1,6 +1,7 @@
 package index_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"reflect"
@@ -35,15 +36,11 @@ func lean(t *testing.T, rows func() []index.Row, load func(index.Delta, *index.E
 	var read atomic.Int64
 	m := index.New(func(_ context.Context, _ string, since int64, early *index.Early) (index.Delta, error) {
 		return load(index.Delta{Change: 2, Model: "m", Dim: dim, Rows: rows()}, early), nil
-	}, graphs(0), &index.Options{Vectors: func(_ context.Context, _ string, keys []index.Key) (map[index.Key][]float32, error) {
-		out := map[index.Key][]float32{}
-		for _, r := range rows() {
-			if slices.Contains(keys, r.Key) && r.Vector != nil {
-				out[r.Key] = slices.Clone(r.Vector)
-				read.Add(1)
-			}
-		}
-		return out, nil
+	}, graphs(0), &index.Options{Vectors: func(_ context.Context, _ string, keys []index.Key, take func(index.Key, []float32) error) error {
+		return handOut(rows(), keys, func(k index.Key, vec []float32) error {
+			read.Add(1)
+			return take(k, vec)
+		})
 	}})
 	t.Cleanup(m.Close)
 	return m, &read
@@ -157,9 +154,11 @@ func TestRebuildBringsVectors(t *testing.T) {
 	var read atomic.Int64
 	m := index.New(func(_ context.Context, _ string, _ int64, early *index.Early) (index.Delta, error) {
 		return streamed(2, rows, early), nil
-	}, graphs(100), &index.Options{Vectors: func(_ context.Context, _ string, keys []index.Key) (map[index.Key][]float32, error) {
-		read.Add(int64(len(keys)))
-		return vectorsOf(rows, keys), nil
+	}, graphs(100), &index.Options{Vectors: func(_ context.Context, _ string, keys []index.Key, take func(index.Key, []float32) error) error {
+		return handOut(rows, keys, func(k index.Key, vec []float32) error {
+			read.Add(1)
+			return take(k, vec)
+		})
 	}})
 	defer m.Close()
 	p, err := m.Rebuild(t.Context(), "p", 2)
@@ -184,14 +183,8 @@ func TestVectorsReadAgainFail(t *testing.T) {
 		d := index.Delta{Change: 2, Model: "m", Dim: dim, Rows: slices.Clone(rows)}
 		stream(d, early)
 		return d, nil
-	}, graphs(0), &index.Options{Vectors: func(_ context.Context, _ string, keys []index.Key) (map[index.Key][]float32, error) {
-		out := map[index.Key][]float32{}
-		for i, r := range rows {
-			if slices.Contains(keys, r.Key) && i >= 10 { // the first ten are gone
-				out[r.Key] = slices.Clone(r.Vector)
-			}
-		}
-		return out, failing
+	}, graphs(0), &index.Options{Vectors: func(_ context.Context, _ string, keys []index.Key, take func(index.Key, []float32) error) error {
+		return cmp.Or(handOut(rows[10:], keys, take), failing) // the first ten are gone
 	}})
 	defer m.Close()
 	var hits []index.Hit
@@ -229,15 +222,19 @@ func streamed(change int64, rows []index.Row, early *index.Early) index.Delta {
 	return d
 }
 
-// vectorsOf returns the vectors that rows have, as a VectorsFunc does.
-func vectorsOf(rows []index.Row, keys []index.Key) map[index.Key][]float32 {
-	out := map[index.Key][]float32{}
+// handOut hands out the vectors that rows have, as a VectorsFunc does, and clears
+// what it lent.
+func handOut(rows []index.Row, keys []index.Key, take func(index.Key, []float32) error) error {
 	for _, r := range rows {
-		if slices.Contains(keys, r.Key) && r.Vector != nil {
-			out[r.Key] = slices.Clone(r.Vector)
+		if (keys == nil || slices.Contains(keys, r.Key)) && r.Vector != nil {
+			lent := slices.Clone(r.Vector)
+			if err := take(r.Key, lent); err != nil {
+				return err
+			}
+			clear(lent)
 		}
 	}
-	return out
+	return nil
 }
 
 // What was read before all rows were loaded anew is not held against the vectors
@@ -259,13 +256,14 @@ func TestVectorsReadBeforeALoad(t *testing.T) {
 			return streamed(2, rows, early), nil
 		}
 		return streamed(3, anew, early), nil
-	}, graphs(0), &index.Options{Vectors: func(ctx context.Context, _ string, keys []index.Key) (map[index.Key][]float32, error) {
+	}, graphs(0), &index.Options{Vectors: func(ctx context.Context, _ string, keys []index.Key, take func(index.Key, []float32) error) error {
 		if reads++; reads > 1 {
-			return vectorsOf(anew, keys), nil
+			return handOut(anew, keys, take)
 		}
-		old := vectorsOf(rows, keys)
-		_, err := m.Get(ctx, "p", 3)
-		return old, err
+		if _, err := m.Get(ctx, "p", 3); err != nil {
+			return err
+		}
+		return handOut(rows, keys, take)
 	}})
 	m.Close() // nothing comes in the background
 	if err := m.View(t.Context(), "p", 2, func(v *index.View) error {
@@ -286,13 +284,13 @@ func TestVectorsOfAnEvictedIndex(t *testing.T) {
 		var ended error
 		m := index.New(func(_ context.Context, _ string, _ int64, early *index.Early) (index.Delta, error) {
 			return streamed(2, rows, early), nil
-		}, graphs(0), &index.Options{Budget: -1, Vectors: func(ctx context.Context, partition string, keys []index.Key) (map[index.Key][]float32, error) {
+		}, graphs(0), &index.Options{Budget: -1, Vectors: func(ctx context.Context, partition string, keys []index.Key, take func(index.Key, []float32) error) error {
 			if background := ctx != t.Context(); background && partition == "p" {
 				<-ctx.Done()
 				ended = ctx.Err()
-				return nil, ended
+				return ended
 			}
-			return vectorsOf(rows, keys), nil
+			return handOut(rows, keys, take)
 		}})
 		defer m.Close()
 		for _, partition := range []string{"p", "q"} {

@@ -25,7 +25,7 @@ type Options struct {
 
 // LoadFunc reads a partition's rows with a change number above since, and what
 // was deleted since. Since 0 asks for all rows. A LoadFunc that cannot tell what
-// changed returns everything with Reset. Rows and Change are of one snapshot: a
+// changed returns ErrReset, or everything with Reset. Rows and Change are of one snapshot: a
 // row that comes twice does no harm, one that is missed is never asked for
 // again. The delta is the manager's to keep. Early, nil unless all rows are asked
 // for, need not be used.
@@ -220,7 +220,7 @@ func (m *Manager) fly(ctx context.Context, e *entry, f *flight, change int64) (*
 func (m *Manager) refresh(ctx context.Context, e *entry) error {
 	since := e.p.Watermark()
 	err := m.loadAndApply(ctx, e, since)
-	if since > 0 && (errors.Is(err, ErrOutOfOrder) || errors.Is(err, ErrModel)) {
+	if since > 0 && asksForAll(err) {
 		err = m.loadAndApply(ctx, e, 0)
 	}
 	return err
@@ -234,8 +234,8 @@ func (m *Manager) loader(ctx context.Context, partition string) loader {
 		return d, err
 	}}
 	if m.vectors != nil {
-		from.vectors = func(ctx context.Context, keys []Key) (map[Key][]float32, error) {
-			return m.vectors(ctx, partition, keys)
+		from.vectors = func(ctx context.Context, keys []Key, take func(Key, []float32) error) error {
+			return m.vectors(ctx, partition, keys, take)
 		}
 	}
 	return from

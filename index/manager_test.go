@@ -369,3 +369,35 @@ func BenchmarkGet(b *testing.B) {
 		})
 	}
 }
+
+// A source from which rows were erased cannot tell what to forget: all is loaded
+// anew, by a rebuild that this overtakes, too.
+func TestErasedSince(t *testing.T) {
+	var m *index.Manager
+	change, full := int64(1), 0
+	m = index.New(func(ctx context.Context, _ string, since int64, _ *index.Early) (index.Delta, error) {
+		if since > 0 {
+			return index.Delta{}, fmt.Errorf("load: %w", index.ErrReset)
+		}
+		full++
+		d := index.Delta{Change: change, Rows: makeRows(10-int(change), 1, "ada")}
+		if full == 3 { // the rebuild's
+			change++
+			_, err := m.Get(ctx, "p", change)
+			return d, err
+		}
+		return d, nil
+	}, engines, nil)
+	get(t, m, "p", 1)
+	change++
+	if p := get(t, m, "p", 2); full != 2 || p.Len() != 8 {
+		t.Errorf("%d loads, %d rows, want 2 and 8", full, p.Len())
+	}
+	p, err := m.Rebuild(t.Context(), "p", 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if full != 5 || p.Watermark() != 3 || p.Len() != 7 {
+		t.Errorf("%d loads, %d rows at change %d, want 5, 7 and 3", full, p.Len(), p.Watermark())
+	}
+}

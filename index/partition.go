@@ -116,7 +116,7 @@ func (p *Partition) show(s *state) {
 // loader is a LoadFunc and a VectorsFunc, nil for none, of one partition.
 type loader struct {
 	rows    func(since int64, early *Early) (Delta, error)
-	vectors func(ctx context.Context, keys []Key) (map[Key][]float32, error)
+	vectors func(ctx context.Context, keys []Key, take func(Key, []float32) error) error
 }
 
 // load builds the index from all rows, as Apply does with a reset, but for the
@@ -153,6 +153,10 @@ func (p *Partition) rebuild(ctx context.Context, from loader) error {
 	defer p.writing.Unlock()
 	for s.change < p.Watermark() {
 		d, err := from.rows(s.change, nil)
+		if errors.Is(err, ErrReset) {
+			d, err = from.rows(0, nil)
+			d.Reset = true
+		}
 		switch {
 		case err != nil:
 			return err
@@ -205,11 +209,16 @@ func loadState(engines Engines, from loader) (*state, error) {
 	return s, err
 }
 
-// bringAll brings all vectors that the index lacks, a few at a time.
+// bringAll brings all vectors that the index lacks: in one go, and by key what has
+// changed meanwhile.
 func (p *Partition) bringAll(ctx context.Context, from loader) error {
-	const few = 512 // others wait for some 0.5 ms while these are put in; less would not lie in large pages
+	if len(p.lacks(1)) > 0 {
+		if err := p.bring(ctx, from, nil); err != nil {
+			return err
+		}
+	}
 	for {
-		keys := p.lacks(few)
+		keys := p.lacks(portion)
 		if len(keys) == 0 {
 			return nil
 		}
@@ -232,30 +241,89 @@ func (p *Partition) lacks(n int) []Key {
 	return nil
 }
 
-// bring reads vectors again and gives them to the engine that lacks them. One that
-// is another by now comes with the next delta. What was read before all rows were
+// portion is how many vectors are brought at once: others wait for some 0.5 ms while
+// these are put in.
+const portion = 512
+
+// bringing brings vectors that are read again, a portion at a time. One that is
+// another by now comes with the next delta. What was read before all rows were
 // loaded anew is not given: a vector that this load has seen and the reading has not
 // would be taken for lost, and no delta brings it.
+type bringing struct {
+	p     *Partition
+	s     *state // when reading began
+	room  int    // for the vectors to come
+	block []float32
+	keys  []Key
+	vecs  [][]float32
+}
+
+// bring reads vectors again, all of them for nil keys, and gives them to the engine
+// that lacks them.
 func (p *Partition) bring(ctx context.Context, from loader, keys []Key) error {
-	before := p.held()
-	vectors, err := from.vectors(ctx, keys)
-	if err != nil {
+	b := &bringing{p: p, s: p.held(), room: portion}
+	missing := make(map[Key]bool, len(keys))
+	for _, k := range keys {
+		missing[k] = true
+	}
+	if keys != nil {
+		b.room = min(portion, len(keys))
+	}
+	err := from.vectors(ctx, keys, func(k Key, vec []float32) error {
+		delete(missing, k)
+		return b.take(k, vec)
+	})
+	for k := range missing { // whoever asks for more has them
+		b.keys, b.vecs = append(b.keys, k), append(b.vecs, nil)
+	}
+	if err == nil {
+		err = b.put()
+	}
+	switch {
+	case errors.Is(err, errLoadedAnew):
+		return nil
+	case err != nil:
 		return fmt.Errorf("load vectors: %w", err)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	e, ok := p.s.vectors.(VectorEncoder)
-	if !ok || p.s != before {
+	return nil
+}
+
+var errLoadedAnew = errors.New("loaded anew")
+
+// take copies a vector to where it will lie.
+func (b *bringing) take(k Key, vec []float32) error {
+	if cap(b.block)-len(b.block) < len(vec) {
+		b.block = make([]float32, 0, b.room*len(vec))
+	}
+	from := len(b.block)
+	b.block = append(b.block, vec...)
+	b.keys, b.vecs = append(b.keys, k), append(b.vecs, b.block[from:len(b.block):len(b.block)])
+	if len(b.keys) < portion {
+		return nil
+	}
+	return b.put()
+}
+
+// put gives the engine what has been taken.
+func (b *bringing) put() error {
+	b.p.mu.Lock()
+	defer b.p.mu.Unlock()
+	if b.p.s != b.s {
+		return errLoadedAnew
+	}
+	e, ok := b.s.vectors.(VectorEncoder)
+	if !ok {
 		return nil
 	}
 	var rows []int
 	var vecs [][]float32
-	for _, k := range keys {
-		if row := p.s.find(k); row != none {
-			rows, vecs = append(rows, int(row)), append(vecs, vectors[k])
+	for i, k := range b.keys {
+		if row := b.s.find(k); row != none {
+			rows, vecs = append(rows, int(row)), append(vecs, b.vecs[i])
 		}
 	}
 	e.Bring(rows, vecs)
+	b.block, b.keys, b.vecs = nil, b.keys[:0], b.vecs[:0]
 	return nil
 }
 

@@ -76,20 +76,14 @@ func (s *soak) load(_ context.Context, name string, since int64, early *index.Ea
 }
 
 // vectorsOf is the source's index.VectorsFunc.
-func (s *soak) vectorsOf(_ context.Context, name string, keys []index.Key) (map[index.Key][]float32, error) {
+func (s *soak) vectorsOf(_ context.Context, name string, keys []index.Key, take func(index.Key, []float32) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var i int
 	if _, err := fmt.Sscan(name, &i); err != nil {
-		return nil, err
+		return err
 	}
-	out := make(map[index.Key][]float32, len(keys))
-	for _, r := range s.sources[i].rows {
-		if slices.Contains(keys, r.Key) {
-			out[r.Key] = slices.Clone(r.Vector)
-		}
-	}
-	return out, nil
+	return handOut(s.sources[i].rows, keys, take)
 }
 
 // write adds some rows and, now and then, takes the oldest away.

@@ -17,6 +17,15 @@ var ErrOutOfOrder = errors.New("row out of order")
 // are there. Such vectors are never compared; the partition has to be loaded anew.
 var ErrModel = errors.New("embedding model differs")
 
+// ErrReset: what a LoadFunc is asked for cannot be told from what there is, for
+// rows were erased; the partition has to be loaded anew.
+var ErrReset = errors.New("rows were erased")
+
+// asksForAll reports whether the partition has to be loaded anew.
+func asksForAll(err error) bool {
+	return errors.Is(err, ErrOutOfOrder) || errors.Is(err, ErrModel) || errors.Is(err, ErrReset)
+}
+
 // state is what a partition holds. Row numbers are given in Seq order and never
 // given twice, so that an admitted set computed before a write can never admit
 // another row after it. Deleted rows leave holes.

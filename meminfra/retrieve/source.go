@@ -16,18 +16,22 @@ func Load(store storage.Reader, model string, dim int, isPrivate func(*memory.Ep
 	return func(ctx context.Context, partition string, since int64, early *index.Early) (index.Delta, error) {
 		var d index.Delta
 		take := func(c storage.Changes) {
-			d = index.Delta{Change: c.Head.Change, Reset: c.Reset, Model: model, Dim: dim, Rows: rows(c, isPrivate)}
+			d = index.Delta{Change: c.Head.Change, Model: model, Dim: dim, Rows: rows(c, isPrivate)}
 		}
 		p := storage.ChangesParams{Partition: partition, Since: since, Model: model}
 		if early != nil {
 			p.Rows = func(c storage.Changes) { take(c); early.Rows(d) }
 			if early.Vectors != nil {
 				p.Vectors = func(change int64, n int) func(*memory.Embedding) error {
-					return handing(early.Vectors(change, dim, n))
+					to := early.Vectors(change, dim, n)
+					return handing(func(k index.Key, vec []float32) error { to(k, vec); return nil })
 				}
 			}
 		}
 		c, err := store.Changes(ctx, p)
+		if err == nil && c.Reset {
+			err = index.ErrReset
+		}
 		if err != nil {
 			return index.Delta{}, err
 		}
@@ -43,10 +47,10 @@ func Load(store storage.Reader, model string, dim int, isPrivate func(*memory.Ep
 }
 
 // handing hands on the vectors that index rows have.
-func handing(to func(index.Key, []float32)) func(*memory.Embedding) error {
+func handing(to func(index.Key, []float32) error) func(*memory.Embedding) error {
 	return func(e *memory.Embedding) error {
 		if k, ok := vectorOf(e); ok {
-			to(k, e.Vector)
+			return to(k, e.Vector)
 		}
 		return nil
 	}
@@ -54,8 +58,8 @@ func handing(to func(index.Key, []float32)) func(*memory.Embedding) error {
 
 // Vectors returns what reads vectors of one model again for an index manager.
 func Vectors(store storage.Reader, model string) index.VectorsFunc {
-	return func(ctx context.Context, partition string, keys []index.Key) (map[index.Key][]float32, error) {
-		p := storage.EmbeddingsParams{Partition: partition, Model: model}
+	return func(ctx context.Context, partition string, keys []index.Key, take func(index.Key, []float32) error) error {
+		p := storage.EmbeddingsParams{Partition: partition, Model: model, All: keys == nil}
 		for _, k := range keys {
 			if k.Owner == index.Item {
 				p.Items = append(p.Items, k.ID)
@@ -63,8 +67,7 @@ func Vectors(store storage.Reader, model string) index.VectorsFunc {
 				p.Episodes = append(p.Episodes, k.ID)
 			}
 		}
-		list, err := store.Embeddings(ctx, p)
-		return vectorsOf(list), err
+		return store.Embeddings(ctx, p, handing(take))
 	}
 }
 

@@ -103,12 +103,14 @@ type Reader interface {
 	// the change number since, or got a new state, new evidence, credit or an embedding of
 	// the given model after it, with the head they were read at, as one snapshot. since 0
 	// means all. Embeddings are those of the given model for every row
-	// returned, whenever they were written.
+	// returned, whenever they were written. If rows were erased after since, Reset is
+	// all it returns beside the head: what an index has to forget is not known.
 	Changes(ctx context.Context, p ChangesParams) (Changes, error)
-	// Embeddings returns the embeddings of the model, all parts, that those items and
-	// episodes have, each once, in no order. They are looked up one by one: ask for
-	// some hundred, not for all. The vectors are the caller's, and share a block.
-	Embeddings(ctx context.Context, p EmbeddingsParams) ([]memory.Embedding, error)
+	// Embeddings calls fn with each embedding of the model, all parts, that those
+	// items and episodes have, once each, in no order. They are looked up one by one:
+	// ask for some hundred, or for all. The embedding and its Vector are fn's until
+	// it returns; the texts stay. It stops at fn's first error and returns it.
+	Embeddings(ctx context.Context, p EmbeddingsParams, fn func(*memory.Embedding) error) error
 	// Items returns the records of those ids that exist, in the order asked.
 	Items(ctx context.Context, partition string, ids []string) ([]ItemRecord, error)
 	// ItemsByValue returns the items with one of those value identities, by Seq.
@@ -268,6 +270,7 @@ type ChangesParams struct {
 type EmbeddingsParams struct {
 	Partition string
 	Model     string
+	All       bool // whatever Items and Episodes say
 	Items     []string
 	Episodes  []string
 }
@@ -291,7 +294,7 @@ type UnextractedParams struct {
 // Contributor, and of Scope all but UserID and AgentID, of states HoldsSlot and Cause.
 type Changes struct {
 	Head       Head
-	Reset      bool               // since is older than the last erasure: these rows are all there is
+	Reset      bool               // since is older than the last erasure: ask for all
 	Episodes   []memory.Episode   // by Seq
 	Items      []ItemStates       // by Seq
 	Embeddings []memory.Embedding // of the rows above, all parts, in no order

@@ -34,9 +34,9 @@ func (s *Store) Heads(ctx context.Context, partitions ...string) (map[string]sto
 	return heads, nil
 }
 
-// start is the change number after which rows are read: $2, or 0 if an erasure
-// came after it. It is NULL, and no row is read, if there is no partition.
-const start = `(SELECT CASE WHEN $2::bigint < p.erased THEN 0 ELSE $2::bigint END FROM partition p WHERE p.partition = $1)`
+// start is the change number after which rows are read, $2. It is NULL, and no row
+// is read, if an erasure came after it or there is no partition.
+const start = `(SELECT $2::bigint FROM partition p WHERE p.partition = $1 AND ($2::bigint = 0 OR $2::bigint >= p.erased))`
 
 // changed is the array of items that are new, have a new state, new evidence, or
 // a vector of the model $3 that is new.

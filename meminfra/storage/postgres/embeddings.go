@@ -16,11 +16,23 @@ import (
 var selectEmbeddings = `SELECT ` + embeddingColumns + lookup("embedding", "v", "owner_kind = 'item' AND t.owner", byID) + ` WHERE v.model = $4
 UNION ALL SELECT ` + embeddingColumns + lookup("embedding", "v", "owner_kind = 'episode' AND t.owner", `((SELECT $3::text[]))`) + ` WHERE v.model = $4`
 
+const allEmbeddings = `SELECT ` + embeddingColumns + ` FROM embedding WHERE partition = $1 AND model = $2`
+
 // Embeddings implements storage.Reader.
-func (s *Store) Embeddings(ctx context.Context, p storage.EmbeddingsParams) ([]memory.Embedding, error) {
-	items, episodes := distinct(p.Items), distinct(p.Episodes)
-	scan := scanEmbedding(p.Partition, p.Model, &keep.Vectors{Room: len(items) + len(episodes)})
-	return query(ctx, s, "embeddings", selectEmbeddings, scan, p.Partition, items, episodes, p.Model)
+func (s *Store) Embeddings(ctx context.Context, p storage.EmbeddingsParams, fn func(*memory.Embedding) error) error {
+	sql, args := selectEmbeddings, []any{p.Partition, distinct(p.Items), distinct(p.Episodes), p.Model}
+	if p.All {
+		sql, args = allEmbeddings, []any{p.Partition, p.Model}
+	}
+	scan := scanEmbedding(p.Partition, p.Model, &keep.Vectors{Reuse: true})
+	_, err := query(ctx, s, "embeddings", sql, func(row pgx.CollectableRow) (none struct{}, err error) {
+		e, err := scan(row)
+		if err == nil {
+			err = fn(&e)
+		}
+		return none, err
+	}, args...)
+	return err
 }
 
 const embeddingColumns = `owner_kind, owner, part, change, vector`

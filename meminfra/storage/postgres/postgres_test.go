@@ -149,7 +149,7 @@ func TestChangesAfterErasure(t *testing.T) {
 	for since, want := range map[int64]struct {
 		reset bool
 		rows  int
-	}{0: {false, 4}, 1: {true, 4}, 2: {true, 4}, 3: {false, 1}, 4: {false, 0}} {
+	}{0: {false, 4}, 1: {true, 0}, 2: {true, 0}, 3: {false, 1}, 4: {false, 0}} {
 		c, err := s.Changes(t.Context(), storage.ChangesParams{Partition: ada.ID(), Since: since})
 		if err != nil || c.Reset != want.reset || len(c.Episodes) != want.rows || c.Head.Erased != 3 {
 			t.Errorf("since %d: reset %t with %d rows (%v), want %t with %d", since, c.Reset, len(c.Episodes), err, want.reset, want.rows)

@@ -60,12 +60,11 @@ func (s *Store) Changes(ctx context.Context, p storage.ChangesParams) (storage.C
 			return nil
 		}
 		ch.Head = heads[p.Partition]
-		since := p.Since
-		if since < ch.Head.Erased {
-			ch.Reset, since = since > 0, 0
+		r := &changes{c: c, p: p, since: p.Since, out: &ch}
+		if ch.Reset = 0 < p.Since && p.Since < ch.Head.Erased; ch.Reset {
+			return nil
 		}
-		r := &changes{c: c, p: p, since: since, out: &ch}
-		if since > 0 {
+		if p.Since > 0 {
 			if err := r.rows(ctx); err != nil {
 				return err
 			}
@@ -323,16 +322,22 @@ func (r *changes) sources(ctx context.Context) error {
 
 // conversations notes of which conversation the first source of each item is.
 func (r *changes) conversations(ctx context.Context) error {
-	of := make(map[string]string, len(r.out.Episodes))
-	for i := range r.out.Episodes {
-		of[r.out.Episodes[i].ID] = r.out.Episodes[i].ConversationID
-	}
-	var missing []string
+	of := make(map[string]string)
 	for i := range r.out.Items {
 		if m := &r.out.Items[i]; len(m.Sources) > 0 {
-			if _, ok := of[m.Sources[0]]; !ok {
-				missing = append(missing, m.Sources[0])
-			}
+			of[m.Sources[0]] = ""
+		}
+	}
+	for i := range r.out.Episodes {
+		e := &r.out.Episodes[i]
+		if _, asked := of[e.ID]; asked {
+			of[e.ID] = e.ConversationID
+		}
+	}
+	var missing []string
+	for id, conversation := range of {
+		if conversation == "" {
+			missing = append(missing, id)
 		}
 	}
 	if len(missing) > 0 {

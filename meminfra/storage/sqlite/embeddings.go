@@ -10,19 +10,17 @@ import (
 
 // Embeddings implements storage.Reader. The plus keeps the planner from walking all
 // vectors of the model.
-func (s *Store) Embeddings(ctx context.Context, p storage.EmbeddingsParams) (list []memory.Embedding, err error) {
+func (s *Store) Embeddings(ctx context.Context, p storage.EmbeddingsParams, fn func(*memory.Embedding) error) error {
 	q := embeddings{
 		partition: p.Partition, model: p.Model,
 		from: `(SELECT 'item' AS kind, value AS id FROM json_each(?3) UNION SELECT 'episode', value FROM json_each(?4)) selected
 	CROSS JOIN embedding ON partition = ?1 AND owner_kind = kind AND owner = id AND +model = ?2`,
 		args: []any{p.Partition, p.Model, jsonList(p.Items), jsonList(p.Episodes)},
-		n:    len(p.Items) + len(p.Episodes),
 	}
-	err = s.view(ctx, func(c *conn) error {
-		list, err = q.list(ctx, c)
-		return err
-	})
-	return list, err
+	if p.All {
+		q.from, q.args = `embedding WHERE partition = ?1 AND model = ?2`, q.args[:2]
+	}
+	return s.view(ctx, func(c *conn) error { return q.each(ctx, c, &keep.Vectors{Reuse: true}, fn) })
 }
 
 // embeddings is a query for embeddings of one partition and model.

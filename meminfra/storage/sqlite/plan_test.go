@@ -51,7 +51,7 @@ func TestNoQueryWalksThePartition(t *testing.T) {
 	_, e7 := s.entries(ctx, id, 1, 2)
 	_, e8 := s.Grants(ctx, id, storage.GrantParams{Kind: memory.GrantUserAgent, Left: "a"})
 	_, e9 := s.Grants(ctx, id, storage.GrantParams{Kind: memory.GrantUserAgent, Right: "a"})
-	_, e10 := s.Embeddings(ctx, storage.EmbeddingsParams{Partition: id, Model: "m", Items: ids, Episodes: ids})
+	e10 := s.Embeddings(ctx, storage.EmbeddingsParams{Partition: id, Model: "m", Items: ids, Episodes: ids}, func(*memory.Embedding) error { return nil })
 	check(e1, e2, e3, e4, e5, e6, e7, e8, e9, e10)
 
 	for _, pool := range []chan *conn{s.writer, s.readers} {

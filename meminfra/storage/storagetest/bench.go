@@ -75,9 +75,11 @@ func benchReads(b *testing.B, s storage.Store) {
 		keys = append(keys, fmt.Sprintf("e%d-%d", i%10, 7*i))
 	}
 	run("Embeddings/100", func() error {
-		list, err := s.Embeddings(b.Context(), storage.EmbeddingsParams{Partition: p, Model: "m", Episodes: keys})
-		if err == nil && len(list) != len(keys) {
-			err = fmt.Errorf("%d vectors", len(list))
+		n := 0
+		err := s.Embeddings(b.Context(), storage.EmbeddingsParams{Partition: p, Model: "m", Episodes: keys},
+			func(*memory.Embedding) error { n++; return nil })
+		if err == nil && n != len(keys) {
+			err = fmt.Errorf("%d vectors", n)
 		}
 		return err
 	})

@@ -239,8 +239,7 @@ func closed(t *testing.T, s storage.Store) {
 		"Heads":    func() error { _, err := s.Heads(ctx, p); return err },
 		"Changes":  func() error { _, err := s.Changes(ctx, storage.ChangesParams{Partition: p}); return err },
 		"Embeddings": func() error {
-			_, err := s.Embeddings(ctx, storage.EmbeddingsParams{Partition: p, Episodes: []string{"e1"}})
-			return err
+			return s.Embeddings(ctx, storage.EmbeddingsParams{Partition: p, Episodes: []string{"e1"}}, nil)
 		},
 		"Items":     func() error { _, err := s.Items(ctx, p, []string{"i"}); return err },
 		"Line":      func() error { _, err := s.Line(ctx, p, "i"); return err },

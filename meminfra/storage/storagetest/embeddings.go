@@ -142,28 +142,31 @@ func streamedError(t *testing.T, s storage.Store) {
 
 func embeddingsByKey(t *testing.T, s storage.Store) {
 	list := putVectors(t, s)
+	ask := func(p storage.EmbeddingsParams) []memory.Embedding {
+		t.Helper()
+		var k taken
+		check(t, s.Embeddings(t.Context(), p, k.take(0, 0)))
+		return k.list
+	}
 	get := func(p memory.Partition, model string, items, episodes []string) []memory.Embedding {
 		t.Helper()
-		got, err := s.Embeddings(t.Context(), storage.EmbeddingsParams{Partition: p.ID(), Model: model, Items: items, Episodes: episodes})
-		check(t, err)
-		return got
+		return ask(storage.EmbeddingsParams{Partition: p.ID(), Model: model, Items: items, Episodes: episodes})
 	}
 	e1, e2, no := []string{"e1"}, []string{"e2"}, []string{"e9", ""}
 	sameVectors(t, "the episode", get(ada, "m", nil, e1), list[:2])
 	sameVectors(t, "the item of that name", get(ada, "m", e1, e2), list[2:])
 	sameVectors(t, "all, some asked twice", get(ada, "m", []string{"e1", "e9", "e1"}, []string{"e2", "e1", "e2"}), list)
-	same(t, "of no such rows", get(ada, "m", append(no, "e2"), no), []memory.Embedding{})
-	same(t, "of none", get(ada, "m", nil, nil), []memory.Embedding{})
-	same(t, "of no such model", get(ada, "x", e1, e1), []memory.Embedding{})
-	same(t, "of no such partition", get(memory.Partition{Name: "nobody"}, "m", e1, e1), []memory.Embedding{})
+	same(t, "of no such rows", get(ada, "m", append(no, "e2"), no), []memory.Embedding(nil))
+	same(t, "of none", get(ada, "m", nil, nil), []memory.Embedding(nil))
+	same(t, "of no such model", get(ada, "x", e1, e1), []memory.Embedding(nil))
+	same(t, "of no such partition", get(memory.Partition{Name: "nobody"}, "m", e1, e1), []memory.Embedding(nil))
 	same(t, "of another model", get(ada, "other", e1, []string{"e1", "e2"})[0].Vector, []float32{6, 7})
 	same(t, "of another partition", get(bob, "m", e1, e1)[0].Vector, []float32{8, 9})
-	own := get(ada, "m", nil, e1)
-	for i := range own { // the caller's, and each to itself
-		own[i].Vector = append(own[i].Vector, 10)
-	}
-	for i := range own {
-		own[i].Vector = own[i].Vector[:len(own[i].Vector)-1]
-	}
-	sameVectors(t, "appended to", own, list[:2])
+	sameVectors(t, "all", ask(storage.EmbeddingsParams{Partition: ada.ID(), Model: "m", All: true}), list)
+	sameVectors(t, "all of no such model", ask(storage.EmbeddingsParams{Partition: ada.ID(), Model: "x", All: true}), nil)
+	full, calls := errors.New("full"), 0
+	err := s.Embeddings(t.Context(), storage.EmbeddingsParams{Partition: ada.ID(), Model: "m", All: true},
+		func(*memory.Embedding) error { calls++; return full })
+	wantErr(t, "embeddings", err, full)
+	same(t, "calls", calls, 1)
 }
