@@ -77,6 +77,8 @@ type VectorEncoder interface {
 	Place(rows []int)
 	// Lacks returns at most n rows whose vectors it lacks. It is a write.
 	Lacks(n int) []int
+	// Room returns memory for n vectors to bring. It is no write, nor a search.
+	Room(n int) []float32
 	// Bring hands over vectors of rows that it lacks, to keep and to change. A row
 	// whose vector does not have the codes that were encoded, nil included, is
 	// deleted.

@@ -250,18 +250,22 @@ const portion = 512
 // loaded anew is not given: a vector that this load has seen and the reading has not
 // would be taken for lost, and no delta brings it.
 type bringing struct {
-	p     *Partition
-	s     *state // when reading began
-	room  int    // for the vectors to come
-	block []float32
-	keys  []Key
-	vecs  [][]float32
+	p      *Partition
+	s      *state // when reading began
+	engine VectorEncoder
+	room   int // for how many vectors to make some
+	block  []float32
+	keys   []Key
+	vecs   [][]float32
 }
 
 // bring reads vectors again, all of them for nil keys, and gives them to the engine
 // that lacks them.
 func (p *Partition) bring(ctx context.Context, from loader, keys []Key) error {
-	b := &bringing{p: p, s: p.held(), room: portion}
+	b := &bringing{p: p, room: portion}
+	if b.s, b.engine = p.held(); b.engine == nil {
+		return nil
+	}
 	missing := make(map[Key]bool, len(keys))
 	for _, k := range keys {
 		missing[k] = true
@@ -293,7 +297,7 @@ var errLoadedAnew = errors.New("loaded anew")
 // take copies a vector to where it will lie.
 func (b *bringing) take(k Key, vec []float32) error {
 	if cap(b.block)-len(b.block) < len(vec) {
-		b.block = make([]float32, 0, b.room*len(vec))
+		b.block = b.engine.Room(b.room)
 	}
 	from := len(b.block)
 	b.block = append(b.block, vec...)
@@ -311,10 +315,6 @@ func (b *bringing) put() error {
 	if b.p.s != b.s {
 		return errLoadedAnew
 	}
-	e, ok := b.s.vectors.(VectorEncoder)
-	if !ok {
-		return nil
-	}
 	var rows []int
 	var vecs [][]float32
 	for i, k := range b.keys {
@@ -322,16 +322,17 @@ func (b *bringing) put() error {
 			rows, vecs = append(rows, int(row)), append(vecs, b.vecs[i])
 		}
 	}
-	e.Bring(rows, vecs)
+	b.engine.Bring(rows, vecs)
 	b.block, b.keys, b.vecs = nil, b.keys[:0], b.vecs[:0]
 	return nil
 }
 
-// held is the state that is shown now.
-func (p *Partition) held() *state {
+// held is the state that is shown now, and its vector engine if that may lack some.
+func (p *Partition) held() (*state, VectorEncoder) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	return p.s
+	e, _ := p.s.vectors.(VectorEncoder)
+	return p.s, e
 }
 
 // Watermark is the change number that the index has seen, 0 for none.

@@ -56,6 +56,9 @@ func (x *Index) Place(rows []int) { x.block.Place(rows) }
 // Lacks returns at most n rows whose vectors are not here. It is a write.
 func (x *Index) Lacks(n int) []int { return x.block.Lacks(n) }
 
+// Room returns memory for n vectors to bring.
+func (x *Index) Room(n int) []float32 { return x.block.Room(n) }
+
 // Bring takes the vectors of rows that lack them. A row whose vector is another
 // than was encoded is deleted.
 func (x *Index) Bring(rows []int, vecs [][]float32) {

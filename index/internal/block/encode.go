@@ -3,6 +3,8 @@ package block
 import (
 	"cmp"
 	"slices"
+
+	"github.com/meminfra/memory-layer/internal/pages"
 )
 
 // many is how many components of vectors are worth reading twice to have them out
@@ -85,6 +87,10 @@ func (b *Block) Lacks(n int) (rows []int) {
 	}
 	return rows
 }
+
+// Room returns memory for n vectors to bring, in large pages if they are some: a
+// search looks at a hundred of them, which lie anywhere.
+func (b *Block) Room(n int) []float32 { return pages.Make[float32](n * b.dim) }
 
 // Bring is given vectors of rows that lack them, to keep and to change. It returns
 // the rows whose vector is not the one that was encoded.
