@@ -277,6 +277,49 @@ func TestVectorsReadBeforeALoad(t *testing.T) {
 	}
 }
 
+// An index that is loaded anew while all its vectors are read has those of the new
+// rows read in one go, too: by key it would take several times as long.
+func TestLoadedAnewWhileVectorsAreRead(t *testing.T) {
+	const n, end = 700, 4 // the change at which it is left alone
+	change := int64(2)
+	rows := func() []index.Row { return makeRows(n-int(change), 1, "ada") }
+	var whole, byKey int
+	var m *index.Manager
+	m = index.New(func(_ context.Context, _ string, since int64, early *index.Early) (index.Delta, error) {
+		if since > 0 {
+			return index.Delta{}, index.ErrReset
+		}
+		return streamed(change, rows(), early), nil
+	}, graphs(0), &index.Options{Vectors: func(ctx context.Context, _ string, keys []index.Key, take func(index.Key, []float32) error) error {
+		if keys != nil {
+			byKey++
+			return handOut(rows(), keys, take)
+		}
+		whole++
+		read := 0
+		return handOut(rows(), nil, func(k index.Key, vec []float32) error {
+			if read++; read == 600 && change < end { // some have been brought
+				change++
+				if _, err := m.Get(ctx, "p", change); err != nil {
+					return err
+				}
+			}
+			return take(k, vec)
+		})
+	}})
+	defer m.Close()
+	p, err := m.Rebuild(t.Context(), "p", change)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if whole != 3 || byKey != 0 {
+		t.Errorf("read %d times in one go and %d times by key, want 3 and 0", whole, byKey)
+	}
+	if s := p.Stats(); s.Watermark != end || s.Vectors != n-end || s.Rows != n-end {
+		t.Errorf("%+v", s)
+	}
+}
+
 // An index that is not kept any more gets no vectors and holds up no other.
 func TestVectorsOfAnEvictedIndex(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

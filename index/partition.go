@@ -209,14 +209,10 @@ func loadState(engines Engines, from loader) (*state, error) {
 	return s, err
 }
 
-// bringAll brings all vectors that the index lacks: in one go, and by key what has
-// changed meanwhile.
+// bringAll brings all vectors that the index lacks: in one go, again if it is loaded
+// anew meanwhile, and by key what has changed.
 func (p *Partition) bringAll(ctx context.Context, from loader) error {
-	if len(p.lacks(1)) > 0 {
-		if err := p.bring(ctx, from, nil); err != nil {
-			return err
-		}
-	}
+	var read *state // whose vectors were read in one go
 	for {
 		keys := p.lacks(portion)
 		if len(keys) == 0 {
@@ -224,6 +220,9 @@ func (p *Partition) bringAll(ctx context.Context, from loader) error {
 		}
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		if s, _ := p.held(); s != read {
+			read, keys = s, nil
 		}
 		if err := p.bring(ctx, from, keys); err != nil {
 			return err
