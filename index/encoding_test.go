@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"reflect"
-	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -119,32 +118,33 @@ func TestVectorsReadAgain(t *testing.T) {
 // All vectors come in the background once a search has needed some, and the costs
 // are booked anew.
 func TestVectorsComeInTheBackground(t *testing.T) {
-	rows := func() []index.Row { return makeRows(400, 1, "ada") }
-	m, read := lean(t, rows, func(d index.Delta, early *index.Early) index.Delta {
-		stream(d, early)
-		return d
+	synctest.Test(t, func(t *testing.T) {
+		const n = 1200
+		rows := func() []index.Row { return makeRows(n, 1, "ada") }
+		m, read := lean(t, rows, func(d index.Delta, early *index.Early) index.Delta {
+			stream(d, early)
+			return d
+		})
+		query := indextest.Clustered(1, dim, 99)[0]
+		few := get(t, m, "p", 2).Stats().Bytes
+		if err := m.View(t.Context(), "p", 2, func(v *index.View) error {
+			_, err := v.SearchVector(query, v.Admit(func(a *index.Attr) bool { return a.Seq <= 20 }), 10)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		p := get(t, m, "p", 2)
+		if all := p.Stats().Bytes; all < few+n*dim*4 || m.Bytes() != all || read.Load() != 20+n {
+			t.Errorf("%d bytes at first and %d later, %d are booked; %d vectors were read again", few, all, m.Bytes(), read.Load())
+		}
+		if err := p.View(func(v *index.View) error {
+			_, err := v.SearchVector(query, v.All(), 300)
+			return err
+		}); err != nil {
+			t.Error(err)
+		}
 	})
-	query := indextest.Clustered(1, dim, 99)[0]
-	few := get(t, m, "p", 2).Stats().Bytes
-	if err := m.View(t.Context(), "p", 2, func(v *index.View) error {
-		_, err := v.SearchVector(query, v.All(), 10)
-		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
-	for m.Bytes() < few+400*dim*4 { // no other sign tells that they are there
-		runtime.Gosched()
-	}
-	m.Close()
-	if read.Load() != 400 {
-		t.Errorf("%d vectors were read again", read.Load())
-	}
-	if err := get(t, m, "p", 2).View(func(v *index.View) error {
-		_, err := v.SearchVector(query, v.All(), 300)
-		return err
-	}); err != nil {
-		t.Error(err)
-	}
 }
 
 // An index that Rebuild loads has all vectors and a graph of them, and they are

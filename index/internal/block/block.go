@@ -152,7 +152,8 @@ func (b *Block) fresh() []float32 {
 	from := len(b.room)
 	if cap(b.room)-from < b.length {
 		const least = 8
-		n := max(least, cap(b.floats)-len(b.floats), len(b.floats)/4)
+		n := max(cap(b.floats)-len(b.floats), len(b.floats)/4)
+		n = max(least, min(n, many/b.length)) // others wait while memory is fetched
 		b.room, from = pages.Make[float32](b.length*n), 0
 	}
 	b.room = b.room[:from+b.length]
