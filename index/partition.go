@@ -261,16 +261,18 @@ type bringing struct {
 // bring reads vectors again, all of them for nil keys, and gives them to the engine
 // that lacks them.
 func (p *Partition) bring(ctx context.Context, from loader, keys []Key) error {
-	b := &bringing{p: p, room: portion}
+	b := &bringing{p: p}
 	if b.s, b.engine = p.held(); b.engine == nil {
 		return nil
+	}
+	const large = 1 << 20 // components: so much lies in large pages, which searches are faster in
+	b.room = max(portion, large/b.engine.Dim())
+	if keys != nil {
+		b.room = len(keys)
 	}
 	missing := make(map[Key]bool, len(keys))
 	for _, k := range keys {
 		missing[k] = true
-	}
-	if keys != nil {
-		b.room = min(portion, len(keys))
 	}
 	err := from.vectors(ctx, keys, func(k Key, vec []float32) error {
 		delete(missing, k)
@@ -322,7 +324,7 @@ func (b *bringing) put() error {
 		}
 	}
 	b.engine.Bring(rows, vecs)
-	b.block, b.keys, b.vecs = nil, b.keys[:0], b.vecs[:0]
+	b.keys, b.vecs = b.keys[:0], b.vecs[:0]
 	return nil
 }
 
