@@ -239,7 +239,7 @@ func make16(x float32) []float32 {
 // A large memory is searched before its vectors are all in memory. What is found
 // meanwhile is what is found ever after, whoever writes beside it.
 func TestFirstSearchesOfALargeMemory(t *testing.T) {
-	const dim, n = 1536, 720 // whose vectors a load does not keep
+	const dim, n = 1536, 2750 // whose vectors a load does not keep
 	embedder := withEmbedder(newShelf(dim, questions()))
 	onStores(t, func(t *testing.T, store storage.Store) {
 		open := func() *meminfra.MemoryLayer { return newLayer(t, store, frozen, randomIDs, embedder) }
@@ -251,7 +251,9 @@ func TestFirstSearchesOfALargeMemory(t *testing.T) {
 			return res.Hits
 		}
 		all := open()
-		mustAdd(t, all, addTo("ada", "c", chatter(n)...))
+		for some := range slices.Chunk(chatter(n), 500) {
+			mustAdd(t, all, addTo("ada", "c", some...))
+		}
 		whole, err := all.Reindex(t.Context(), meminfra.IndexRequest{UserID: "ada"})
 		if err != nil {
 			t.Fatal(err)

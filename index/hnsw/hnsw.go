@@ -40,7 +40,7 @@ type Options struct {
 	// Workers is how many goroutines Prepare uses. Default 1.
 	Workers int
 	// Lean has Encode keep codes alone, however few vectors there are; else it
-	// keeps those of up to 4 MB, too. For tests.
+	// keeps those of up to 16 MB, too. For tests.
 	Lean bool
 }
 

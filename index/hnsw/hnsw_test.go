@@ -16,7 +16,7 @@ import (
 // The graph alone, at any size.
 func TestGraph(t *testing.T) {
 	indextest.Approximate(t, func(dim, rows int) index.VectorEngine {
-		return New(dim, rows, &Options{Threshold: -1, Workers: 2})
+		return New(dim, rows, &Options{Threshold: -1, Workers: 2, Lean: true})
 	})
 }
 
@@ -28,7 +28,7 @@ func TestRecall(t *testing.T) {
 
 // Below the threshold the engine is exact.
 func TestBelowThreshold(t *testing.T) {
-	indextest.Vectors(t, func(dim, rows int) index.VectorEngine { return New(dim, rows, nil) })
+	indextest.Vectors(t, func(dim, rows int) index.VectorEngine { return New(dim, rows, &Options{Lean: true}) })
 }
 
 func TestThreshold(t *testing.T) {

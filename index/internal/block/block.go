@@ -151,9 +151,9 @@ func (b *Block) fresh() []float32 {
 	}
 	from := len(b.room)
 	if cap(b.room)-from < b.length {
-		const least = 8
+		const least, piece = 8, 1 << 20 // components
 		n := max(cap(b.floats)-len(b.floats), len(b.floats)/4)
-		n = max(least, min(n, many/b.length)) // others wait while memory is fetched
+		n = max(least, min(n, piece/b.length)) // others wait while memory is fetched
 		b.room, from = pages.Make[float32](b.length*n), 0
 	}
 	b.room = b.room[:from+b.length]
