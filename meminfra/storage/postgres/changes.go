@@ -282,26 +282,15 @@ func (r *changes) evidence(b *pgx.Batch) {
 func (r *changes) vectors(b *pgx.Batch) {
 	var n int
 	count := `SELECT count(*) FROM (` + fromVectors(r.p.Since, `owner_kind, owner, part`) + `) v`
-	vectors := &keep.Vectors{Reuse: r.p.Vectors != nil}
-	scan := scanEmbedding(r.p.Partition, r.p.Model, vectors)
-	read := into(&r.out.Embeddings, scan)
+	var read func(pgx.Rows) error
 	if r.p.Vectors == nil {
+		vectors := &keep.Vectors{}
 		r.each(b, count, func() { vectors.Room, r.out.Embeddings = n, make([]memory.Embedding, 0, n) }, &n)
+		read = into(&r.out.Embeddings, scanEmbedding(r.p.Partition, r.p.Model, vectors))
 	} else {
 		var take func(*memory.Embedding) error
 		r.each(b, count, func() { take = r.p.Vectors(r.head().Change, n) }, &n)
-		read = func(rows pgx.Rows) error {
-			for rows.Next() {
-				e, err := scan(rows)
-				if err == nil {
-					err = take(&e)
-				}
-				if err != nil {
-					return err
-				}
-			}
-			return rows.Err()
-		}
+		read = into(new([]struct{}), handEmbedding(r.p.Partition, r.p.Model, func(e *memory.Embedding) error { return take(e) }))
 	}
 	b.Queue(fromVectors(r.p.Since, embeddingColumns), r.p.Partition, r.p.Since, r.p.Model).Query(read)
 }

@@ -24,14 +24,7 @@ func (s *Store) Embeddings(ctx context.Context, p storage.EmbeddingsParams, fn f
 	if p.All {
 		sql, args = allEmbeddings, []any{p.Partition, p.Model}
 	}
-	scan := scanEmbedding(p.Partition, p.Model, &keep.Vectors{Reuse: true})
-	_, err := query(ctx, s, "embeddings", sql, func(row pgx.CollectableRow) (none struct{}, err error) {
-		e, err := scan(row)
-		if err == nil {
-			err = fn(&e)
-		}
-		return none, err
-	}, args...)
+	_, err := query(ctx, s, "embeddings", sql, handEmbedding(p.Partition, p.Model, fn), args...)
 	return err
 }
 
@@ -46,5 +39,18 @@ func scanEmbedding(partition, model string, vectors *keep.Vectors) pgx.RowToFunc
 	return func(row pgx.CollectableRow) (memory.Embedding, error) {
 		err := row.Scan(places...)
 		return e, err
+	}
+}
+
+// handEmbedding returns what scans one embedding after the other and hands it to fn;
+// each vector takes the place of the one before.
+func handEmbedding(partition, model string, fn func(*memory.Embedding) error) pgx.RowToFunc[struct{}] {
+	scan := scanEmbedding(partition, model, &keep.Vectors{Reuse: true})
+	return func(row pgx.CollectableRow) (none struct{}, err error) {
+		e, err := scan(row)
+		if err == nil {
+			err = fn(&e)
+		}
+		return none, err
 	}
 }
